@@ -1,0 +1,3 @@
+module github.com/trainmedic/trainmedic
+
+go 1.26

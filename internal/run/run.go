@@ -1,0 +1,125 @@
+// Package run is the vocabulary of what a run shows: streams of text, samples
+// of metrics, facts, checkpoints, processes, tasks, and what could not be seen.
+// It holds values only; it reads nothing and decides nothing.
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Ref points at one line of one file of the target. Line is 1-based and counts
+// \n only; Offset is the byte offset of the (sub-)line in the decoded stream.
+type Ref struct {
+	File   string
+	Line   int
+	Offset int64
+}
+
+// String is the form "file:line" that evidence is written in.
+func (r Ref) String() string {
+	if r.Line == 0 {
+		return r.File
+	}
+	return fmt.Sprintf("%s:%d", r.File, r.Line)
+}
+
+// NoRank is the rank of a line or stream that does not name one.
+const NoRank = -1
+
+// Stream is the new text of one file, rank or task. Open may be called when the
+// stream's turn comes; the caller closes what it returns. A stream that is an
+// io.ReaderAt too may be read in segments.
+type Stream struct {
+	Name    string // relative to the target; unique within an observation
+	Rank    int    // NoRank when the name does not tell
+	Size    int64  // bytes, 0 when unknown
+	Live    bool   // a process or service still writes it
+	Open    func(ctx context.Context) (io.ReadCloser, error)
+	ModTime time.Time
+}
+
+// Sample is one value of one metric at one step.
+type Sample struct {
+	Name  string // canonical, see logformat.Canonical
+	Step  int64  // global step, -1 when unknown
+	Value float64
+	At    time.Time
+	Ref   Ref
+}
+
+// Fact is one thing known about the run: a configuration value, an exit code, a
+// resource reading. Keys are dotted, lower case: "config.fp16", "exit.code",
+// "disk.used_percent", "pod.reason".
+type Fact struct {
+	Key   string
+	Value string
+	From  Ref
+}
+
+// Gap is something that could not be seen: what, why, and the smallest thing to
+// ask the user for.
+type Gap struct {
+	What, Why, Ask string
+}
+
+// Checkpoint is one saved state. Complete is nil when it cannot be told.
+type Checkpoint struct {
+	Path       string
+	Format     string // hf, safetensors, torch, deepspeed, megatron, lightning, dcp, orbax, tensorflow
+	Step       int64  // -1 when the name does not tell
+	Complete   *bool
+	Why        string
+	ModifiedAt time.Time
+	Size       int64
+	Ref        Ref // where it was seen, if in a listing
+}
+
+// Task is one task of a pipeline or one replica of a job.
+type Task struct {
+	Name       string
+	State      string // as the service spells it
+	Error      string
+	Start, End time.Time
+	Job        string // the job behind it, if any
+	Ref        Ref
+}
+
+// Pipeline is the state of an orchestrated run.
+type Pipeline struct {
+	Name  string
+	State string
+	Kind  string // "pipeline", "custom-job", "pod", "job"
+	Error string
+	Tasks []Task
+	Ref   Ref
+}
+
+// Process is one process of the run, from a live system or from a listing.
+type Process struct {
+	PID, PPID int
+	State     string // R, S, D, Z, T
+	Command   string
+	WChan     string
+	CPU       float64
+	RSS       int64
+	Ref       Ref
+}
+
+// Observation is everything new since the last look.
+type Observation struct {
+	At          time.Time
+	Streams     []Stream
+	Samples     []Sample
+	Facts       []Fact
+	Checkpoints []Checkpoint
+	Processes   []Process
+	Pipeline    *Pipeline
+	Gaps        []Gap
+	Next        Cursor
+}
+
+// Cursor says where the next observation goes on; it can be serialized.
+type Cursor map[string]string

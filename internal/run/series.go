@@ -1,0 +1,95 @@
+package run
+
+import "math"
+
+// Point is one kept sample of a series.
+type Point struct {
+	Step  int64
+	Value float64
+	Ref   Ref
+}
+
+// Series is the bounded history of one metric: exact first, last, minimum,
+// maximum, counts and every early non-finite value, and a shape of at most
+// maxPoints evenly thinned samples.
+type Series struct {
+	Name            string
+	Count           int
+	NonFinite       int
+	First, Last     Point
+	Min, Max        Point
+	FirstNonFinite  *Point
+	LastFinite      *Point // the finite value before the first non-finite one
+	NonFiniteAtEnd  int    // length of the non-finite run at the very end
+	Points          []Point
+	stride, skipped int
+	lastFinite      Point
+	anyFinite       bool
+}
+
+const maxPoints = 4096
+
+// Add appends one sample; steps need not be monotonic (a resume rewinds them).
+func (s *Series) Add(p Point) {
+	if s.Count == 0 {
+		s.First, s.stride = p, 1
+	}
+	s.Count++
+	s.Last = p
+	if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
+		s.NonFinite++
+		s.NonFiniteAtEnd++
+		if s.FirstNonFinite == nil {
+			q := p
+			s.FirstNonFinite = &q
+			if s.anyFinite {
+				l := s.lastFinite
+				s.LastFinite = &l
+			}
+		}
+	} else {
+		s.NonFiniteAtEnd = 0
+		if !s.anyFinite || p.Value < s.Min.Value {
+			s.Min = p
+		}
+		if !s.anyFinite || p.Value > s.Max.Value {
+			s.Max = p
+		}
+		s.anyFinite, s.lastFinite = true, p
+	}
+	s.keep(p)
+}
+
+func (s *Series) keep(p Point) {
+	s.skipped++
+	if s.skipped < s.stride {
+		return
+	}
+	s.skipped = 0
+	s.Points = append(s.Points, p)
+	if len(s.Points) < maxPoints {
+		return
+	}
+	half := s.Points[:0]
+	for i := 0; i < len(s.Points); i += 2 {
+		half = append(half, s.Points[i])
+	}
+	s.Points, s.stride = half, s.stride*2
+}
+
+// Finite reports whether any finite value was seen.
+func (s *Series) Finite() bool { return s != nil && s.anyFinite }
+
+// Values are the kept finite values in order.
+func (s *Series) Values() []float64 {
+	if s == nil {
+		return nil
+	}
+	v := make([]float64, 0, len(s.Points))
+	for _, p := range s.Points {
+		if !math.IsNaN(p.Value) && !math.IsInf(p.Value, 0) {
+			v = append(v, p.Value)
+		}
+	}
+	return v
+}
