@@ -39,6 +39,17 @@ type Stream struct {
 	Live    bool   // a process or service still writes it
 	Open    func(ctx context.Context) (io.ReadCloser, error)
 	ModTime time.Time
+
+	// Kind says what the text is: "log" (also ""), or an export beside the log:
+	// "dmesg", "pod", "ps", "df", "free", "nvidia-smi", "slurm", "pyspy", "gdb",
+	// "listing", "json", "other".
+	Kind string
+	// Offset is where the new bytes begin in the decoded stream. A line that was
+	// cut at the end of the last look is given again, whole, from its beginning.
+	Offset int64
+	// FirstLine is the number of the line at Offset; 0 means that the reader
+	// goes on counting (or starts at 1 at offset 0).
+	FirstLine int
 }
 
 // Sample is one value of one metric at one step.
