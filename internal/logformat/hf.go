@@ -1,0 +1,138 @@
+package logformat
+
+import (
+	"bytes"
+	"math"
+)
+
+// transformers reads the dicts that the Hugging Face Trainer prints.
+func (r *Reader) transformers(l line, out *Reading) bool {
+	i := bytes.Index(l.b, []byte("{'"))
+	if i < 0 {
+		return false
+	}
+	b := l.b[i:]
+	if !contains(b, "loss'") && !contains(b, "'train_runtime'") && !contains(b, "'eval_") && !contains(b, "'grad_norm'") {
+		return false
+	}
+	epoch, step, total, known, global := -1.0, int64(-1), int64(-1), false, false
+	ps := r.pairs(b)
+	for i := range ps {
+		p := &ps[i]
+		if len(p.key) == 0 || p.sep != ':' {
+			continue
+		}
+		switch c := r.known(p.key).role; {
+		case c == countsEpochs:
+			epoch = p.val
+		case c == countsSteps || c == countsGlobal:
+			if p.val >= 0 && p.val == math.Trunc(p.val) && p.val < 1e15 {
+				step, total, global = int64(p.val), int64(p.of), c == countsGlobal
+			}
+		case c == notCounter:
+			name := r.known(p.key).name
+			known = known || name != "" && name != "lr"
+			if name == "" {
+				name = r.spelled(b, p)
+			}
+			if name != "" {
+				r.add(name, p.val)
+			}
+		}
+	}
+	if !known || epoch < 0 && step < 0 && !has(b, "{'loss'") && !has(b, "{'eval_") && !has(b, "{'train_") {
+		r.values = r.values[:0]
+		return false
+	}
+	out.Values = r.values
+	r.setPhase(out)
+	r.dict(b, epoch, step, total, global, out)
+	return true
+}
+
+// dict places a dict by its step, or by its fraction of an epoch.
+func (r *Reader) dict(b []byte, epoch float64, step, total int64, global bool, out *Reading) {
+	ended := contains(b, "'train_runtime'")
+	if out.Phase == PhaseTrain && !ended {
+		r.promote("tqdm")
+	}
+	if out.Phase == PhaseEval && !ended {
+		r.here(out)
+		return
+	}
+	m := r.course.main()
+	switch {
+	case step >= 0:
+		a := at{from: fromSteps, step: step, total: total, epoch: epoch, epochs: -1}
+		if global {
+			a.from = fromGlobal
+		}
+		r.advance(a, out)
+	case ended && r.ranSteps(b, m, epoch, out):
+	case m != nil && m.from >= fromBatches && (r.dictsAlone < 4 || m.step > 0):
+		r.dictsAlone++
+		r.here(out)
+		out.Progress = true
+		r.course.n++
+	case epoch >= 0:
+		r.dictsAlone++
+		r.fraction(epoch, out)
+	}
+	if epoch >= 0 {
+		out.Epoch = epoch
+	}
+	if ended {
+		r.course.completed = true
+	}
+}
+
+// fraction places what only tells a fraction of epochs done.
+func (r *Reader) fraction(epoch float64, out *Reading) {
+	p := &r.plan
+	a := at{from: fromEpochs, step: int64(epoch), total: p.epochs, epoch: epoch, epochs: float64(p.epochs)}
+	per := 0.0
+	if p.samples > 0 && p.batchSize > 0 {
+		per = float64(p.samples) / float64(p.batchSize)
+	} else if p.total > 0 && p.epochs > 0 {
+		per = float64(p.total) / float64(p.epochs)
+	}
+	if n := math.Round(epoch * per); per > 0 && (p.total < 0 || n <= float64(p.total)) {
+		a.from, a.total, a.step = fromFraction, p.total, int64(n)
+	}
+	r.advance(a, out)
+}
+
+// ranSteps reads the number of steps from the summary of a run whose bar was not
+// logged: its duration times its steps per second, where that is exact enough.
+func (r *Reader) ranSteps(b []byte, m *track, epoch float64, out *Reading) bool {
+	if m != nil && m.from >= fromBatches && m.step > 0 {
+		return false
+	}
+	runtime, ok1 := after(b, "'train_runtime': ")
+	rate, ok2 := after(b, "'train_steps_per_second': ")
+	if !ok1 || !ok2 {
+		return false
+	}
+	s, n := number(runtime)
+	v, k := number(rate)
+	if n == 0 || k == 0 {
+		return false
+	}
+	steps, doubt := s*v, s*0.0005+1
+	total := r.plan.total
+	if m != nil && m.from >= fromBatches && m.total > 0 {
+		total = m.total
+	}
+	switch {
+	case total > 0 && math.Abs(steps-float64(total)) <= doubt:
+		steps = float64(total)
+	case doubt > 1.5:
+		return false
+	}
+	a := at{from: fromFraction, step: int64(math.Round(steps)), total: total, epoch: epoch, epochs: -1}
+	if a.total < 0 {
+		a.total = a.step
+	}
+	r.advance(a, out)
+	return true
+}

@@ -1,0 +1,183 @@
+package logformat
+
+import (
+	"math"
+	"strconv"
+)
+
+// number reads the number at the start of b and says how many bytes it takes, 0
+// when there is none. Thousands commas are read ("1,234"), nan and inf in any
+// case too. It does not look at what follows.
+func number(b []byte) (float64, int) {
+	i := 0
+	if i < len(b) && (b[i] == '-' || b[i] == '+') {
+		i++
+	}
+	if i >= len(b) {
+		return 0, 0
+	}
+	if c := b[i]; c != '.' && !isDigit(c) {
+		return nonFinite(b, i)
+	}
+	return finite(b, i)
+}
+
+func finite(b []byte, start int) (float64, int) {
+	i, digits, seen, exp, commas := start, 0, 0, 0, false
+	var mant uint64
+	for ; i < len(b); i++ {
+		if isDigit(b[i]) {
+			if mant > 0 || b[i] != '0' {
+				digits++
+			}
+			mant = mant*10 + uint64(b[i]-'0')
+			seen++
+			continue
+		}
+		if b[i] == ',' && seen > 0 && group(b, i, seen, commas) {
+			commas = true
+			continue
+		}
+		break
+	}
+	if i < len(b) && b[i] == '.' && (seen > 0 || i+1 < len(b) && isDigit(b[i+1])) {
+		for i++; i < len(b) && isDigit(b[i]); i++ {
+			if mant > 0 || b[i] != '0' {
+				digits++
+			}
+			mant = mant*10 + uint64(b[i]-'0')
+			seen, exp = seen+1, exp-1
+		}
+	}
+	if seen == 0 {
+		return 0, 0
+	}
+	e, n := exponent(b[i:])
+	i += n
+	exp += e
+	if digits > 15 || exp < -22 || exp > 22 {
+		return slow(b[:i], commas), i
+	}
+	v := float64(mant)
+	if exp < 0 {
+		v /= pow10[-exp]
+	} else {
+		v *= pow10[exp]
+	}
+	if b[0] == '-' {
+		v = -v
+	}
+	return v, i
+}
+
+// pow10 are the powers of ten that a float64 holds exactly; a mantissa of up to
+// fifteen digits times or by one of them is rounded once, as strconv does.
+var pow10 = [...]float64{
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+}
+
+// group reports whether the comma at i separates thousands.
+func group(b []byte, i, seen int, commas bool) bool {
+	if !commas && seen > 3 || i+3 >= len(b) {
+		return false
+	}
+	for _, c := range b[i+1 : i+4] {
+		if !isDigit(c) {
+			return false
+		}
+	}
+	return i+4 >= len(b) || !isDigit(b[i+4])
+}
+
+func exponent(b []byte) (int, int) {
+	if len(b) < 2 || b[0] != 'e' && b[0] != 'E' {
+		return 0, 0
+	}
+	i, neg := 1, false
+	if b[i] == '-' || b[i] == '+' {
+		neg = b[i] == '-'
+		i++
+	}
+	if i >= len(b) || !isDigit(b[i]) {
+		return 0, 0
+	}
+	e := 0
+	for ; i < len(b) && isDigit(b[i]); i++ {
+		if e < 10000 {
+			e = e*10 + int(b[i]-'0')
+		}
+	}
+	if neg {
+		e = -e
+	}
+	return e, i
+}
+
+func slow(b []byte, commas bool) float64 {
+	if commas {
+		plain := make([]byte, 0, len(b))
+		for _, c := range b {
+			if c != ',' {
+				plain = append(plain, c)
+			}
+		}
+		b = plain
+	}
+	v, _ := strconv.ParseFloat(string(b), 64) // an overflow gives the infinity that strconv gives
+	return v
+}
+
+func nonFinite(b []byte, i int) (float64, int) {
+	switch {
+	case hasFold(b[i:], "nan"):
+		return math.NaN(), i + 3
+	case hasFold(b[i:], "infinity"):
+		return math.Inf(sign(b)), i + 8
+	case hasFold(b[i:], "inf"):
+		return math.Inf(sign(b)), i + 3
+	}
+	return 0, 0
+}
+
+func sign(b []byte) int {
+	if b[0] == '-' {
+		return -1
+	}
+	return 1
+}
+
+// scaled is number with a suffix of thousands, millions or billions, as rates
+// and token counts carry it.
+func scaled(b []byte) (float64, int) {
+	v, n := number(b)
+	if n == 0 || n >= len(b) {
+		return v, n
+	}
+	f := 0.0
+	switch b[n] {
+	case 'k', 'K':
+		f = 1e3
+	case 'm', 'M':
+		f = 1e6
+	case 'b', 'B', 'G':
+		f = 1e9
+	}
+	if f == 0 || n+1 < len(b) && isWord(b[n+1]) {
+		return v, n
+	}
+	return v * f, n + 1
+}
+
+// integer reads the unsigned integer at the start of b.
+func integer(b []byte) (int64, int) {
+	var v int64
+	i := 0
+	for ; i < len(b) && isDigit(b[i]); i++ {
+		if i >= 18 {
+			return 0, 0
+		}
+		v = v*10 + int64(b[i]-'0')
+	}
+	return v, i
+}

@@ -1,0 +1,127 @@
+package logformat
+
+import "time"
+
+// Reader reads the lines of one stream of one rank in order. It remembers what
+// one line alone does not tell: batches per epoch, the number of epochs, whether
+// counting begins at 0 or 1, table headers, and where a restart began.
+type Reader struct {
+	formats    []format
+	out        Reading
+	values     []Value
+	pairBuf    []pair
+	memo       map[string]known
+	plan       plan
+	course     course
+	bars       bars
+	head       headline
+	box        table
+	cols       columns
+	textBuf    []byte // the text of a JSON string
+	cleanBuf   []byte
+	depth      int     // of lines within lines
+	family     string  // of the training lines that the general reader read
+	kin        *family // that wrote the last line of one
+	yoloZero   bool    // epochs are counted from 0, up to the number printed
+	yoloNames  []string
+	restart    bool // a line since the last reading spoke of resuming
+	restored   int64
+	resumedAt  int64 // the step that a line says training is resumed from, -1 for none
+	dictsAlone int   // dicts since a bar moved
+}
+
+// NewReader returns a Reader that has seen nothing.
+func NewReader() *Reader {
+	r := &Reader{formats: formats, memo: map[string]known{}, restored: -1, resumedAt: -1}
+	r.plan.reset()
+	r.course.reset()
+	r.head.reset()
+	return r
+}
+
+// line is a line with its marks.
+type line struct {
+	b   []byte
+	has marks
+}
+
+// format is one form of line. Read is asked only when the line has all marks of
+// need and one of any; it reports whether the line is its own, and fills out.
+type format struct {
+	name string
+	need marks
+	any  marks
+	read func(r *Reader, l line, out *Reading) bool
+}
+
+// formats in the order in which they are asked: forms that name themselves
+// first, the general reader last.
+var formats = []format{
+	{"json", mDigit | mBrace | mColon, mBrace, (*Reader).jsonLine},
+	{"yolo", mDigit, mSlash | mAll, (*Reader).yolo},
+	{"tqdm", mDigit | mPercent, mBlock | mPipe, (*Reader).tqdm},
+	{"fastai", mDigit | mPercent | mPipe | mEpoch, mBracket, (*Reader).fastprogress},
+	{"lightning-rich", mDigit | mBlock | mSlash, mEpoch | mMetric, (*Reader).rich},
+	{"transformers", mDigit | mBrace, mColon, (*Reader).transformers},
+	{"keras", mDigit | mSlash, mBracket | mBlock | mColon | mCount, (*Reader).keras},
+	{"espnet", mDigit | mEpoch | mColon, mSlash | mCount, (*Reader).espnet},
+	{"boosting", mDigit | mTab | mColon, mColon, (*Reader).boosting},
+	{"table", mPipe, mPipe, (*Reader).boxed},
+	{"columns", mDigit, ^marks(0), (*Reader).row},
+	{general, mDigit, mCount | mEpoch | mMetric, (*Reader).general},
+}
+
+// general names the reader of lines that no other format claims.
+const general = "general"
+
+const maxLine = 16 << 10 // a longer line is no metric line of any program that is known
+
+// Line reads one cleaned line after the launcher's prefix was cut. It is false
+// when the line says nothing. It does not retain clean; the values of the
+// reading are valid until the next call.
+func (r *Reader) Line(clean []byte) (Reading, bool) {
+	if len(clean) > maxLine {
+		clean = clean[:maxLine]
+	}
+	l := line{clean[:len(clean):len(clean)], survey(clean)}
+	if l.has&(mCount|mEpoch|mMetric|mWord|mBlock|mPercent|mPipe|mTab|mHash|mAll) == 0 && len(r.cols.names) == 0 && r.yoloNames == nil {
+		return Reading{}, false
+	}
+	for i := range r.formats {
+		f := &r.formats[i]
+		if l.has&f.need != f.need || l.has&f.any == 0 {
+			continue
+		}
+		r.out = Reading{Format: f.name, Step: -1, Total: -1, Epoch: -1}
+		r.values = r.values[:0]
+		if f.read(r, l, &r.out) {
+			r.settle(l)
+			return r.out, true
+		}
+	}
+	r.aside(l)
+	return Reading{}, false
+}
+
+// Progress is how far the stream's training has come.
+func (r *Reader) Progress() Progress {
+	p := r.course.progress(&r.plan)
+	if p.Total < 0 && p.Step < 0 {
+		p.Total = r.bars.idle()
+	}
+	if p.Format == general && r.family != "" {
+		p.Format = r.family
+	}
+	if p.Step < 0 && r.resumedAt > 0 {
+		p.Step, p.Resumed = r.resumedAt, true
+	}
+	return p
+}
+
+// when is the time of the line last reported, zero when lines carry none.
+func (r *Reader) when() time.Time {
+	if m := r.course.main(); m != nil {
+		return m.when
+	}
+	return time.Time{}
+}

@@ -1,0 +1,19 @@
+// Package all is the list of the kinds of target.
+package all
+
+import (
+	"github.com/trainmedic/trainmedic/internal/source"
+	"github.com/trainmedic/trainmedic/internal/source/artifacts"
+	"github.com/trainmedic/trainmedic/internal/source/file"
+)
+
+// Kinds are all kinds of target; their order says who claims a bare target
+// first.
+func Kinds() source.Registry {
+	dir := artifacts.Kind()
+	return source.Registry{
+		dir,
+		file.Kind(dir),
+		file.Traceback(),
+	}
+}

@@ -1,0 +1,215 @@
+package artifacts
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source/artifacts/doc"
+	"github.com/trainmedic/trainmedic/internal/source/artifacts/export"
+)
+
+// maxRows is how many rows of a data sample are looked at.
+const maxRows = 200_000
+
+// labelColumn is what one sample shows of the label column.
+type labelColumn struct {
+	file             string
+	rows, missing    int
+	numeric          bool
+	min, max         float64
+	minRef, maxRef   run.Ref
+	missRef, headRef run.Ref
+	values           map[string]int
+	equal            map[string]int // features, and in how many rows they equal the label
+}
+
+func newLabels(name string, head run.Ref) *labelColumn {
+	return &labelColumn{file: name, numeric: true, headRef: head, values: map[string]int{}, equal: map[string]int{}}
+}
+
+func (c *labelColumn) add(label string, ref run.Ref, features func(yield func(name, value string))) {
+	c.rows++
+	label = strings.TrimSpace(label)
+	switch strings.ToLower(label) {
+	case "", "null", "nan", "none", "na", "n/a":
+		if c.missing++; c.missing == 1 {
+			c.missRef = ref
+		}
+		return
+	}
+	if len(c.values) < 100_000 || c.values[label] > 0 {
+		c.values[label]++
+	}
+	v, ok := parse(label)
+	c.numeric = c.numeric && ok
+	if ok && (c.minRef.File == "" || v < c.min) {
+		c.min, c.minRef = v, ref
+	}
+	if ok && (c.maxRef.File == "" || v > c.max) {
+		c.max, c.maxRef = v, ref
+	}
+	features(func(name, value string) {
+		if strings.TrimSpace(value) == label {
+			c.equal[name]++
+		}
+	})
+}
+
+// csvLabels reads the label column of a CSV sample.
+func (l *look) csvLabels(e entry) {
+	if !l.fresh(e) {
+		return
+	}
+	text, ok := l.text(e, 4*maxResource)
+	if !ok {
+		return
+	}
+	t := export.NewText(e.name, text)
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord, r.LazyQuotes = -1, true
+	if strings.HasSuffix(e.name, ".tsv") {
+		r.Comma = '\t'
+	}
+	header, err := r.Read()
+	at := column(header, l.opt.LabelColumn)
+	if err != nil || at < 0 {
+		return
+	}
+	c := newLabels(e.name, t.Ref(1))
+	for c.rows < maxRows {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || at >= len(row) {
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		c.add(row[at], t.Ref(line), func(yield func(string, string)) {
+			for i, cell := range row {
+				if i != at && i < len(header) {
+					yield(header[i], cell)
+				}
+			}
+		})
+	}
+	l.labels = append(l.labels, *c)
+}
+
+// labelLines reads the label column of a JSONL sample.
+func (l *look) labelLines(e entry) {
+	if !l.fresh(e) {
+		return
+	}
+	if text, ok := l.text(e, 4*maxResource); ok {
+		rows, _ := doc.JSONLines([]byte(text), maxRows)
+		l.jsonLabels(export.NewText(e.name, text), rows)
+	}
+}
+
+// hasLabel reports whether a JSON document is a list of rows with the label.
+func (l *look) hasLabel(n *doc.Node) bool {
+	return l.opt.LabelColumn != "" && len(n.List()) > 0 && n.Items[0].Get(l.opt.LabelColumn) != nil
+}
+
+func (l *look) jsonLabels(t *export.Text, rows []*doc.Node) {
+	c := newLabels(t.Name, t.Ref(1))
+	for _, row := range rows {
+		v := row.Get(l.opt.LabelColumn)
+		ref := t.Ref(row.Line)
+		if v != nil {
+			ref = t.Ref(v.Line)
+		}
+		c.add(v.Str(), ref, func(yield func(string, string)) {
+			for _, f := range row.Members() {
+				if f.Key != l.opt.LabelColumn {
+					yield(f.Key, f.Str())
+				}
+			}
+		})
+	}
+	l.labels = append(l.labels, *c)
+}
+
+// noteClasses remembers how many classes a configuration gives the model.
+func (l *look) noteClasses(key, value string) {
+	for _, name := range []string{"num_labels", "num_classes", "nc", "n_classes", "nclasses"} {
+		if n, err := strconv.Atoi(value); err == nil && n > 0 && (key == "config."+name || strings.HasSuffix(key, "."+name)) {
+			l.classes[key] = n
+		}
+	}
+}
+
+// labelGaps turns the label columns into facts; labels.problem says in words
+// what is wrong with them.
+func (l *look) labelGaps() {
+	col := l.opt.LabelColumn
+	if col == "" {
+		return
+	}
+	if len(l.labels) == 0 && l.since == nil {
+		l.gap("the label column "+col, "no CSV or JSONL sample here has it", "a few hundred rows of the training data as CSV or JSONL")
+	}
+	for i := range l.labels {
+		c := &l.labels[i]
+		key := "labels." + col
+		if c.numeric && len(c.values) > 0 {
+			l.fact(key+".min", strconv.FormatFloat(c.min, 'g', -1, 64), c.minRef)
+			l.fact(key+".max", strconv.FormatFloat(c.max, 'g', -1, 64), c.maxRef)
+		}
+		l.fact(key+".missing", strconv.Itoa(c.missing), c.headRef)
+		l.fact(key+".classes", strconv.Itoa(len(c.values)), c.headRef)
+		for _, p := range c.problems(l.classes) {
+			l.fact("labels.problem", col+" in "+c.file+": "+p.Value, p.From)
+		}
+	}
+}
+
+func (c *labelColumn) problems(classes map[string]int) (out []run.Fact) {
+	say := func(ref run.Ref, format string, args ...any) {
+		out = append(out, run.Fact{Value: fmt.Sprintf(format, args...), From: ref})
+	}
+	if c.missing > 0 {
+		say(c.missRef, "%d of %d rows have no label", c.missing, c.rows)
+	}
+	if len(c.values) == 1 && c.rows > 1 {
+		say(c.headRef, "all %d labels are the same", c.rows-c.missing)
+	}
+	if c.numeric && c.max == math.Trunc(c.max) && len(c.values) > 0 {
+		for _, key := range slices.Sorted(maps.Keys(classes)) {
+			n := classes[key]
+			if c.max >= float64(n) {
+				say(c.maxRef, "label %g is out of range: %s is %d, so labels are 0 to %d", c.max, key, n, n-1)
+			}
+		}
+		if c.min < 0 && c.min != -100 && len(classes) > 0 {
+			say(c.minRef, "label %g is negative", c.min)
+		}
+	}
+	if have := c.rows - c.missing; have > 10 && len(c.values) > 1 {
+		for _, name := range slices.Sorted(maps.Keys(c.equal)) {
+			if c.equal[name] == have {
+				say(c.headRef, "feature %s equals the label in every row", name)
+			}
+		}
+	}
+	return out
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,231 @@
+package artifacts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/checkpoint"
+	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source"
+	"github.com/trainmedic/trainmedic/internal/source/artifacts/export"
+	"github.com/trainmedic/trainmedic/internal/source/file"
+	"github.com/trainmedic/trainmedic/internal/tail"
+)
+
+// drawer is where one kind of file goes. put may decline, and the next drawer
+// that takes the name gets the file.
+type drawer struct {
+	takes *regexp.Regexp // of the whole name
+	put   func(*look, entry, string) bool
+}
+
+// drawers in order; the head of the file, decoded, is what put is given.
+var drawers = []drawer{
+	{regexp.MustCompile(`(?i)\.(?:safetensors|pt|pth|ckpt|bin|h5|keras|distcp|gguf|onnx|index|pkl|pickle|npz|npy)$|\.data-\d{5}-of-\d{5}$`), putWeights},
+	{regexp.MustCompile(`(?i)\.(?:parquet|arrow|tfrecord|tar|zip|png|jpe?g|gif|webp|pdf|svg|html|mp4|wav|so|pyc|whl|db|sqlite|wandb|tgz|tar\.(?:gz|zst|bz2|xz))$|tfevents`), putBinary},
+	{regexp.MustCompile(`(?i)\.(?:pyx?|ipynb|c|cc|cpp|cu|h|js|css|md|rst|lock|gitignore)$|(?:^|/)(?:LICENSE|Dockerfile|Makefile)$|wandb/(?:.*/)?debug(?:-\w+)?\.log$`), drop},
+	{regexp.MustCompile(`(?i)(?:^|/)(?:tokenizer\w*|vocab|special_tokens_map|added_tokens|merges|preprocessor_config|generation_config)\.(?:json|txt)$|\.index\.json$|\.hydra/hydra\.yaml$|wandb-metadata\.json$`), drop},
+	{regexp.MustCompile(`(?i)(?:^|/)latest(?:_checkpointed_iteration\.txt)?$`), putTracker},
+	{regexp.MustCompile(`(?i)\.json$`), putJSON},
+	{regexp.MustCompile(`(?i)\.(?:jsonl|ndjson)$`), putJSONLines},
+	{regexp.MustCompile(`(?i)\.ya?ml$`), putYAML},
+	{regexp.MustCompile(`(?i)\.(?:toml|ini|cfg|conf)$|(?:^|/)(?:\w+_)?(?:args|opts?|hparams|config)\.txt$`), putPairs},
+	{regexp.MustCompile(`(?i)\.[ct]sv$`), putCSV},
+	{regexp.MustCompile(`(?i)\.(?:sh|bash|sbatch|slurm|job)$`), putScript},
+	{regexp.MustCompile(``), putText},
+}
+
+// sort puts every file where it belongs.
+func (l *look) sort(ctx context.Context) error {
+	l.checkpoints()
+	for _, e := range l.entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if l.inCheckpoint(e.name) && path.Base(e.name) != "trainer_state.json" {
+			continue
+		}
+		head, err := l.head(e)
+		if err != nil {
+			l.unreadable(e.name, err)
+			continue
+		}
+		for _, d := range drawers {
+			if d.takes.MatchString(e.name) && d.put(l, e, head) {
+				break
+			}
+		}
+	}
+	l.trainerState()
+	return nil
+}
+
+// ownFolder are the formats that have a folder to themselves.
+var ownFolder = map[string]bool{"hf": true, "deepspeed": true, "megatron": true, "dcp": true, "orbax": true}
+
+// checkpoints inspects the saved states and remembers their folders, whose
+// other files are not the run's own.
+func (l *look) checkpoints() {
+	files := make([]checkpoint.File, 0, len(l.entries)+len(l.folders))
+	for _, e := range l.entries {
+		files = append(files, checkpoint.File{Path: e.name, Size: e.size, ModTime: e.mod})
+	}
+	for _, d := range l.folders {
+		files = append(files, checkpoint.File{Path: d, Dir: true})
+	}
+	for _, c := range checkpoint.Inspect(l.root.FS(), files) {
+		l.saved[c.Path] = ownFolder[c.Format]
+		key, sign := "checkpoint "+c.Path, fmt.Sprint(c.Size, c.ModifiedAt.UnixNano(), c.Why)
+		if l.obs.Next[key] = sign; l.since[key] != sign {
+			l.obs.Checkpoints = append(l.obs.Checkpoints, c)
+		}
+	}
+}
+
+func (l *look) inCheckpoint(name string) bool {
+	for d := path.Dir(name); d != "."; d = path.Dir(d) {
+		if l.saved[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// head is the first bytes of a file, decoded.
+func (l *look) head(e entry) (string, error) {
+	f, err := l.open(e.name)()
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	d := tail.NewReader(f, e.name)
+	defer d.Close()
+	b := make([]byte, 4096)
+	n, _ := io.ReadFull(d, b)
+	return string(b[:n]), nil
+}
+
+// text is a whole small file, decoded. A file that is larger than limit is a
+// gap: half a document would be read wrongly.
+func (l *look) text(e entry, limit int64) (string, bool) {
+	f, err := l.open(e.name)()
+	if err != nil {
+		l.unreadable(e.name, err)
+		return "", false
+	}
+	defer f.Close()
+	d := tail.NewReader(f, e.name)
+	defer d.Close()
+	b, err := io.ReadAll(io.LimitReader(d, limit+1))
+	if err != nil {
+		l.gap(e.name, err.Error(), "an undamaged copy of "+e.name)
+	}
+	if int64(len(b)) > limit {
+		l.gap(e.name, fmt.Sprintf("is larger than %d MB and was not read as a whole", limit>>20), "the part of it that matters, as a smaller file")
+		return "", false
+	}
+	return string(b), true
+}
+
+// fresh reports whether a file changed since the last look, and notes it.
+func (l *look) fresh(e entry) bool {
+	key, sign := "file "+e.name, fmt.Sprint(e.size, " ", e.mod.UnixNano())
+	l.obs.Next[key] = sign
+	return l.since[key] != sign
+}
+
+// stream makes a file's text a stream of a kind.
+func (l *look) stream(e entry, kind string) {
+	v, err := file.Log{Name: e.name, Open: l.open(e.name), Last: l.lastOf(kind)}.Look(l.since[e.name])
+	if err != nil {
+		l.unreadable(e.name, err)
+		return
+	}
+	if v.Stream != nil {
+		v.Stream.Kind = kind
+		if kind == "log" {
+			l.logs = append(l.logs, *v.Stream)
+		} else {
+			v.Stream.Rank = run.NoRank
+			l.exports = append(l.exports, *v.Stream)
+		}
+		v.Stream = nil
+	}
+	if kind != "log" {
+		v.Gap = nil // an empty export is no loss
+	}
+	v.Into(&l.obs, e.name)
+}
+
+func (l *look) lastOf(kind string) int {
+	if kind == "log" {
+		return l.opt.Last
+	}
+	return 0
+}
+
+// command takes what a reader of command output found.
+func (l *look) found(f export.Found) {
+	l.obs.Facts = append(l.obs.Facts, f.Facts...)
+	l.obs.Processes = append(l.obs.Processes, f.Processes...)
+	if f.Pipeline != nil && (l.obs.Pipeline == nil || len(f.Pipeline.Tasks) > len(l.obs.Pipeline.Tasks)) {
+		l.obs.Pipeline = f.Pipeline
+	}
+	if len(f.Files) > 0 {
+		l.obs.Checkpoints = append(l.obs.Checkpoints, checkpoint.Inspect(nil, f.Files)...)
+	}
+}
+
+// finish orders the streams: the biggest log first, exports last.
+func (l *look) finish() (run.Observation, error) {
+	if len(l.logs) > 0 {
+		l.demote()
+	}
+	slices.SortStableFunc(l.logs, func(a, b run.Stream) int {
+		return cmp.Or(cmp.Compare(b.Size+b.Offset, a.Size+a.Offset), cmp.Compare(a.Name, b.Name))
+	})
+	l.obs.Streams = append(l.logs, l.exports...)
+	l.labelGaps()
+	if l.since != nil {
+		return l.obs, nil
+	}
+	if len(l.obs.Streams)+len(l.obs.Samples)+len(l.obs.Facts)+len(l.obs.Checkpoints) == 0 && l.obs.Pipeline == nil {
+		return l.obs, l.nothing()
+	}
+	if len(l.logs) == 0 && l.obs.Pipeline == nil {
+		l.gap("the log of the run", "there is no log among the files", "what the run wrote to standard output and standard error")
+	}
+	return l.obs, nil
+}
+
+func (l *look) nothing() error {
+	if l.denied > 0 {
+		return fmt.Errorf("artifacts: %s: this user may not read what is in it; run as its owner, or copy it to where you may: %w", l.name, source.ErrDenied)
+	}
+	return fmt.Errorf("artifacts: %s: no log, configuration or checkpoint in it; name the folder that holds the run's logs: %w", l.name, source.ErrNoEvidence)
+}
+
+// demote makes other text of a .txt that is not called a log, as soon as there
+// is a real log: notes are not where a run ends.
+func (l *look) demote() {
+	real := slices.ContainsFunc(l.logs, func(s run.Stream) bool { return export.IsLogName(s.Name) })
+	if !real {
+		return
+	}
+	kept := l.logs[:0]
+	for _, s := range l.logs {
+		if strings.HasSuffix(strings.ToLower(s.Name), ".txt") && !export.IsLogName(s.Name) {
+			s.Kind, s.Rank = "other", run.NoRank
+			l.exports = append(l.exports, s)
+		} else {
+			kept = append(kept, s)
+		}
+	}
+	l.logs = kept
+}

@@ -1,0 +1,144 @@
+package artifacts
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source/artifacts/export"
+	"github.com/trainmedic/trainmedic/internal/tail"
+)
+
+// putBinary passes over what is no text; a sample of data in a format that is
+// not read here is a gap if its labels were asked for.
+func putBinary(l *look, e entry, _ string) bool {
+	if ext := path.Ext(e.name); l.opt.LabelColumn != "" && (ext == ".parquet" || ext == ".arrow") {
+		l.gap(e.name, strings.TrimPrefix(ext, ".")+" files are not read yet", "a sample of the same rows as CSV or JSONL (a few thousand suffice)")
+	}
+	return true
+}
+
+// putText takes all other text: logs, and the output of commands.
+func putText(l *look, e entry, head string) bool {
+	if tail.IsBinary([]byte(head)) {
+		if export.IsLogName(e.name) {
+			l.gap(e.name, "is a binary file, not a text log", "the text log of the run")
+		}
+		return true
+	}
+	if trim := strings.TrimSpace(head); path.Ext(e.name) != ".log" && (strings.HasPrefix(trim, "{") || strings.HasPrefix(trim, "[{")) && logEntry.MatchString(head) {
+		l.entriesOf(e)
+		return true
+	}
+	kind := export.Sniff(e.name, head, e.size)
+	l.stream(e, kind)
+	if kind == "log" || !l.fresh(e) {
+		return true
+	}
+	if text, ok := l.text(e, maxResource); ok {
+		l.found(export.Command(kind, export.NewText(e.name, text)))
+	}
+	return true
+}
+
+// putCSV takes metrics that Lightning and Keras write, what nvidia-smi writes,
+// and rows of data.
+func putCSV(l *look, e entry, head string) bool {
+	header, _, _ := strings.Cut(head, "\n")
+	low := strings.ToLower(header)
+	switch {
+	case strings.Contains(low, "memory.used"), strings.Contains(low, "memory.total"):
+		return putText(l, e, head)
+	case l.opt.LabelColumn != "" && strings.Contains(header, l.opt.LabelColumn):
+		l.csvLabels(e)
+	case (strings.Contains(low, "step") || strings.Contains(low, "epoch") || strings.Contains(low, "iter")) && hasMetric(low):
+		l.metricsCSV(e)
+	}
+	return true
+}
+
+func hasMetric(header string) bool {
+	for _, w := range []string{"loss", "acc", "lr", "map", "metric", "f1", "auc", "error", "reward", "bleu"} {
+		if strings.Contains(header, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// metricsCSV reads a CSV logger's file. It is rewritten when a new metric
+// appears, so the rows that are known are counted, not their bytes.
+func (l *look) metricsCSV(e entry) {
+	if !l.fresh(e) {
+		l.keepRows(e)
+		return
+	}
+	text, ok := l.text(e, maxResource)
+	if !ok {
+		return
+	}
+	t := export.NewText(e.name, text)
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord, r.TrimLeadingSpace, r.LazyQuotes = -1, true, true
+	if strings.HasSuffix(e.name, ".tsv") {
+		r.Comma = '\t'
+	}
+	header, err := r.Read()
+	if err != nil {
+		return
+	}
+	stepAt := column(header, "step", "global_step", "iteration", "iter", "trainer/global_step", "epoch")
+	seen, rows := atoi(l.since["rows "+e.name]), 0
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			continue
+		}
+		if rows++; rows > seen {
+			line, _ := r.FieldPos(0)
+			l.metricsRow(header, row, stepAt, t.Ref(line))
+		}
+	}
+	l.obs.Next["rows "+e.name] = itoa(rows)
+}
+
+func (l *look) keepRows(e entry) {
+	if n, ok := l.since["rows "+e.name]; ok {
+		l.obs.Next["rows "+e.name] = n
+	}
+}
+
+func (l *look) metricsRow(header, row []string, stepAt int, ref run.Ref) {
+	step := int64(-1)
+	if stepAt >= 0 && stepAt < len(row) {
+		if f, ok := parse(row[stepAt]); ok {
+			step = int64(f)
+		}
+	}
+	for i, cell := range row {
+		if i == stepAt || i >= len(header) || strings.TrimSpace(cell) == "" || strings.EqualFold(strings.TrimSpace(header[i]), "epoch") {
+			continue
+		}
+		if f, ok := parse(cell); ok {
+			l.obs.Samples = append(l.obs.Samples, run.Sample{Name: strings.TrimSpace(header[i]), Step: step, Value: f, Ref: ref})
+		}
+	}
+}
+
+// column is the index of the first of some names, -1 when none is there.
+func column(header []string, names ...string) int {
+	for _, n := range names {
+		for i, h := range header {
+			if strings.EqualFold(strings.TrimSpace(h), n) {
+				return i
+			}
+		}
+	}
+	return -1
+}
