@@ -1,0 +1,232 @@
+package casefile
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+// Traceback is one Python exception with the frames that led to it.
+type Traceback struct {
+	Type    string // "ValueError", "torch.cuda.OutOfMemoryError"
+	Message string // with continuation lines, joined by \n
+	Frames  []Frame
+	First   run.Ref // the line that opens it
+	Ref     run.Ref // the exception's own line
+	Rank    int
+	Stream  *Stream
+	At      time.Time
+	Step    int64
+	Order   int
+	Earlier *Traceback // the exception that was being handled, or the direct cause
+	Direct  bool       // "the direct cause", not "during handling"
+	Later   *Traceback
+	Known   *Event // the event of its exception line, if a sign knows it
+	Context *Context
+	// Handled says that the program expected it: the line before, or the logger's
+	// level, tells that it was caught, retried, skipped or ignored.
+	Handled     bool
+	end         int // order of the exception's own line
+	advances    int
+	done        bool
+	rich        bool
+	original    bool // "Original Traceback": a worker's, inside the message of its parent's
+	chain       bool // what follows was raised while this one was being handled
+	chainDirect bool
+	shape       string // of the program's own prefix before the mark
+	lines       int
+	after       int // lines of the message so far
+}
+
+// Frame is one frame, outermost first.
+type Frame struct {
+	File string
+	Line int
+	Func string
+	Code string
+}
+
+// String is "file:func: code".
+func (f Frame) String() string { return f.File + ":" + f.Func + ": " + f.Code }
+
+const (
+	maxFrames     = 60
+	maxTrace      = 400 // lines
+	maxTracebacks = 400
+	maxMessage    = 30 // lines
+)
+
+var (
+	frameLine = regexp.MustCompile(`^\s*File "([^"]+)", line (\d+)(?:, in (.+))?`)
+	richFrame = regexp.MustCompile(`^\s*[│|]?\s*(\S+\.(?:py|pyx|pyi)):(\d+) in (\S+)`)
+	// excLine is an exception's own line: a dotted name that ends like an exception, then a colon or the end.
+	excLine = regexp.MustCompile(`^(?:\s*\x{2570}─+\x{256f})?((?:[A-Za-z_][\w]*\.)*[A-Z_a-z]\w*)(?::\s?(.*))?$`)
+)
+
+// TracebackRecovered reports whether the exception was survived: training went
+// on after it, or the program had expected it and went on printing.
+func (f *File) TracebackRecovered(t *Traceback) bool {
+	return f.WentOn(t.Stream, t.Rank, t.Order, t.advances, t.At) || t.Survived()
+}
+
+// Survived reports whether the program handled the exception and had more to say.
+func (t *Traceback) Survived() bool {
+	return t.Handled && t.Stream.orders-t.end > 3
+}
+
+// expected are the words with which a program announces an exception that it
+// caught, on the line before the traceback or on its first line.
+var expected = regexp.MustCompile(`(?i)(\bretry|retrying|will be retried|\bskipp(ed|ing)\b|exception ignored in|\bignor(ed|ing)\b|non-fatal|falling back|\bcaught\b|fits failed with the following|continuing (without|with|anyway)|\bwarning\b|attempt \d+ (of|/) ?\d+ failed)`)
+
+// InFrames reports whether a frame matches.
+func (t *Traceback) InFrames(re *regexp.Regexp) bool {
+	for _, fr := range t.Frames {
+		if re.MatchString(fr.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Innermost is the last frame, where it was raised.
+func (t *Traceback) Innermost() (Frame, bool) {
+	if len(t.Frames) == 0 {
+		return Frame{}, false
+	}
+	return t.Frames[len(t.Frames)-1], true
+}
+
+// Root is the first exception of the chain that this one ends.
+func (t *Traceback) Root() *Traceback {
+	for t.Earlier != nil {
+		t = t.Earlier
+	}
+	return t
+}
+
+// feed takes the next line of the traceback's rank and reports whether the line
+// belongs to it. done becomes true with the exception's own line.
+func (t *Traceback) feed(line string, ref run.Ref) bool {
+	t.lines++
+	if t.lines > maxTrace {
+		return false
+	}
+	line = t.cutShape(line)
+	if t.rich {
+		return t.feedRich(line, ref)
+	}
+	if m := frameLine.FindStringSubmatch(line); m != nil {
+		n, _ := strconv.Atoi(m[2])
+		t.addFrame(Frame{File: m[1], Line: n, Func: m[3]})
+		return true
+	}
+	trimmed := strings.TrimLeft(line, " \t|+")
+	if trimmed == "" {
+		return !t.hasCode() || t.lines < 3
+	}
+	if line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(line, "  |") {
+		t.addCode(trimmed)
+		return true
+	}
+	return t.close(line, ref)
+}
+
+func (t *Traceback) hasCode() bool { return len(t.Frames) > 0 && t.Frames[len(t.Frames)-1].Code != "" }
+
+func (t *Traceback) addCode(code string) {
+	if n := len(t.Frames); n > 0 && t.Frames[n-1].Code == "" && strings.Trim(code, "^~ ") != "" {
+		t.Frames[n-1].Code = clip(code, 200)
+	}
+}
+
+func (t *Traceback) addFrame(fr Frame) {
+	if len(t.Frames) >= maxFrames { // keep the outermost few and the innermost
+		copy(t.Frames[10:], t.Frames[11:])
+		t.Frames = t.Frames[:maxFrames-1]
+	}
+	t.Frames = append(t.Frames, fr)
+}
+
+func (t *Traceback) feedRich(line string, ref run.Ref) bool {
+	if m := richFrame.FindStringSubmatch(line); m != nil {
+		n, _ := strconv.Atoi(m[2])
+		t.addFrame(Frame{File: m[1], Line: n, Func: strings.TrimRight(m[3], "│ ")})
+		return true
+	}
+	s := strings.TrimSpace(line)
+	switch {
+	case s == "":
+		return true
+	case strings.HasPrefix(s, "│"):
+		if i := strings.Index(s, "❱"); i >= 0 {
+			code := strings.TrimLeft(strings.Trim(s[i+len("❱"):], "│ "), "0123456789 ")
+			t.addCode(strings.TrimSpace(strings.TrimLeft(code, "│ ")))
+		}
+		return true
+	case strings.HasPrefix(s, "╰"), strings.HasPrefix(s, "╭"):
+		return true
+	}
+	return t.close(s, ref)
+}
+
+// close takes the exception's own line.
+func (t *Traceback) close(line string, ref run.Ref) bool {
+	m := excLine.FindStringSubmatch(strings.TrimRight(line, " \r"))
+	if m == nil || !exceptionName(m[1], m[2] != "" || strings.HasSuffix(strings.TrimSpace(line), ":")) {
+		return false
+	}
+	t.Type, t.Message, t.Ref, t.done = m[1], clip(m[2], maxText), ref, true
+	return true
+}
+
+// exceptionName tells an exception's name from a word of the log.
+func exceptionName(name string, colon bool) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	for _, end := range []string{"Error", "Exception", "Interrupt", "Exit", "Warning", "Failure", "Fault", "Timeout", "NotFound", "Denied", "Iteration", "Expired", "Stop", "Abort", "Aborted", "Cancelled", "Exceeded", "Unavailable"} {
+		if strings.HasSuffix(last, end) {
+			return true
+		}
+	}
+	return strings.Contains(name, ".") || colon && last != "" && last[0] >= 'A' && last[0] <= 'Z'
+}
+
+// more takes a continuation line of the message and reports whether it is one.
+func (t *Traceback) more(line string) bool {
+	if t.after >= maxMessage || len(t.Message) > maxText {
+		return false
+	}
+	line = t.cutShape(line)
+	t.after++
+	t.Message += "\n" + clip(line, 400)
+	return true
+}
+
+// cutShape cuts the program's own prefix, where every line of the traceback
+// carries one of the same shape ("2024-01-01 10:00:00 ERROR ").
+func (t *Traceback) cutShape(line string) string {
+	if t.shape == "" || len(line) < len(t.shape) || shapeOf(line[:len(t.shape)]) != t.shape {
+		return line
+	}
+	return line[len(t.shape):]
+}
+
+// shapeOf turns digits into 0, so that time stamps compare.
+func shapeOf(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= '0' && c <= '9' {
+			b[i] = '0'
+		}
+	}
+	return string(b)
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

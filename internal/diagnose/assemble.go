@@ -1,0 +1,258 @@
+package diagnose
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/judge"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source"
+)
+
+// assemble writes what the ruling and the case file say into a Diagnosis.
+func assemble(f *casefile.File, r judge.Ruling) *report.Diagnosis {
+	d := report.NewDiagnosis()
+	d.Verdict, d.Fixes, d.Decision = r.Verdict, r.Fixes, r.Decision
+	if d.Fixes == nil {
+		d.Fixes = []report.Fix{}
+	}
+	d.Confidence = report.InWords(d.CauseConfidence)
+	if r.Context != nil {
+		d.FailureContext = report.FailureContext{File: r.Context.File, FirstLine: r.Context.First, Lines: r.Context.Lines}
+	}
+	d.LastProgress = progress(f)
+	d.Metrics = metrics(f)
+	d.Checkpoints, d.BestCheckpoint = checkpoints(f.Checkpoints)
+	d.Pipeline = pipeline(f.Pipeline)
+	d.Findings = findings(d)
+	return d
+}
+
+// progress is the last training step that the run reported as done.
+func progress(f *casefile.File) report.Progress {
+	var p report.Progress
+	if m := f.Main(); m != nil {
+		v := m.Progress()
+		if v.Step >= 0 {
+			p.Step = &v.Step
+		}
+		if v.Total > 0 {
+			p.TotalSteps = &v.Total
+		}
+		if v.Epoch >= 0 {
+			p.Epoch = &v.Epoch
+		}
+		if !v.Time.IsZero() {
+			at := v.Time.UTC().Format(time.RFC3339)
+			p.At = &at
+		}
+	}
+	if p.Step == nil {
+		p.Step = intFact(f, "trainer.global_step")
+	}
+	if p.TotalSteps == nil {
+		p.TotalSteps = intFact(f, "trainer.max_steps")
+	}
+	return p
+}
+
+func intFact(f *casefile.File, key string) *int64 {
+	var n int64
+	if _, err := fmt.Sscan(f.Value(key), &n); err != nil || n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+const maxMetrics = 60
+
+// metrics summarizes the series of the run, the canonical ones first.
+func metrics(f *casefile.File) map[string]report.Metric {
+	out := map[string]report.Metric{}
+	for _, s := range f.AllSeries() {
+		if len(out) >= maxMetrics {
+			break
+		}
+		if _, ok := out[s.Name]; ok {
+			continue
+		}
+		if best := f.Series(s.Name); best != nil {
+			out[s.Name] = Summarize(best)
+		}
+	}
+	return out
+}
+
+// Summarize writes a series as the artifact's metric.
+func Summarize(s *run.Series) report.Metric {
+	m := report.Metric{
+		First: report.Number(s.First.Value), Last: report.Number(s.Last.Value),
+		Min: report.Number(s.Min.Value), Max: report.Number(s.Max.Value), Count: s.Count, NonFiniteCount: s.NonFinite,
+	}
+	if !s.Finite() {
+		m.Min, m.Max = m.First, m.First
+	}
+	if p := s.FirstNonFinite; p != nil && p.Step >= 0 {
+		step := p.Step
+		m.FirstNonFiniteStep = &step
+	}
+	return m
+}
+
+// checkpoints lists what was saved; the best is the newest proven complete.
+func checkpoints(in []run.Checkpoint) ([]report.Checkpoint, *string) {
+	out := []report.Checkpoint{}
+	var best *run.Checkpoint
+	for i, c := range in {
+		r := report.Checkpoint{Path: c.Path, Complete: c.Complete, Why: c.Why}
+		if c.Step >= 0 {
+			step := c.Step
+			r.Step = &step
+		}
+		if !c.ModifiedAt.IsZero() {
+			at := c.ModifiedAt.UTC().Format(time.RFC3339)
+			r.ModifiedAt = &at
+		}
+		out = append(out, r)
+		if c.Complete != nil && *c.Complete && (best == nil || newer(c, *best)) {
+			best = &in[i]
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Path < out[j].Path })
+	if best == nil {
+		return out, nil
+	}
+	return out, &best.Path
+}
+
+func newer(a, b run.Checkpoint) bool {
+	if a.Step != b.Step {
+		return a.Step > b.Step
+	}
+	return a.ModifiedAt.After(b.ModifiedAt)
+}
+
+func pipeline(p *run.Pipeline) *report.PipelineState {
+	if p == nil {
+		return nil
+	}
+	s := &report.PipelineState{Name: p.Name, State: p.State, FailedTasks: []string{}, Tasks: map[string]int{}}
+	var failedAt, doneAt time.Time
+	for _, t := range p.Tasks {
+		s.Tasks[t.State]++
+		name := t.Name
+		switch {
+		case strings.HasSuffix(t.State, "FAILED") || strings.EqualFold(t.State, "Failed") || strings.EqualFold(t.State, "Error"):
+			s.FailedTasks = append(s.FailedTasks, t.Name)
+			if s.FirstFailedTask == nil || !t.End.IsZero() && t.End.Before(failedAt) {
+				s.FirstFailedTask, failedAt = &name, t.End
+			}
+		case strings.EqualFold(t.State, "SUCCEEDED") || t.State == "SKIPPED":
+			if s.LastSucceededTask == nil || t.End.After(doneAt) {
+				s.LastSucceededTask, doneAt = &name, t.End
+			}
+		}
+	}
+	return s
+}
+
+// findings has one entry for each top fix, or one that says what is missing.
+func findings(d *report.Diagnosis) []report.Finding {
+	out := []report.Finding{}
+	if d.PrimaryCause == report.None {
+		return out
+	}
+	title := fmt.Sprintf("%s: %s", d.PrimaryCause, clip(d.RootCause, 120))
+	add := func(sev report.Severity, fix string) {
+		out = append(out, report.Finding{ID: fmt.Sprintf("F%03d", len(out)+1), Severity: sev, Title: title, Description: d.ProximateCause, Fix: fix})
+	}
+	for i, f := range d.Fixes {
+		sev := report.High
+		if i == 0 && d.RunStatus != report.Degraded {
+			sev = report.Blocker
+		}
+		add(sev, f.Action)
+		if i == 2 {
+			break
+		}
+	}
+	if len(out) == 0 {
+		ask := ""
+		if len(d.MissingEvidence) > 0 {
+			ask = "Fetch: " + d.MissingEvidence[len(d.MissingEvidence)-1].Ask
+		}
+		add(report.High, ask)
+	}
+	return out
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// summary is the diagnosis in one line.
+func summary(d *report.Diagnosis) string {
+	where := ""
+	if d.FailingRank != nil {
+		where = fmt.Sprintf(" on rank %d", *d.FailingRank)
+	}
+	if p := d.LastProgress; p.Step != nil {
+		where += fmt.Sprintf(" after step %d", *p.Step)
+		if p.TotalSteps != nil {
+			where += fmt.Sprintf(" of %d", *p.TotalSteps)
+		}
+	}
+	switch d.PrimaryCause {
+	case report.None:
+		return fmt.Sprintf("%s%s: no unrecovered failure found", d.RunStatus, where)
+	case report.Unknown:
+		return fmt.Sprintf("%s%s: the cause cannot be told from what was read", d.RunStatus, where)
+	}
+	return fmt.Sprintf("%s%s: %s (%.2f): %s", d.RunStatus, where, d.PrimaryCause, d.CauseConfidence, clip(d.RootCause, 160))
+}
+
+// nextCommands are commands that exist and run as printed: the proving lines,
+// and what the fixes name.
+func nextCommands(d *report.Diagnosis, kind *source.Kind, ref string) []string {
+	out := []string{}
+	for _, f := range d.Fixes {
+		if f.Command != nil && f.Risk == report.Safe {
+			out = append(out, *f.Command)
+		}
+	}
+	if len(d.EvidenceRefs) > 0 && kind.Scheme != "traceback" && ref != "-" {
+		e := d.EvidenceRefs[0]
+		path := e.File
+		if kind.Scheme == "artifacts" {
+			path = strings.TrimSuffix(ref, "/") + "/" + e.File
+		} else {
+			path = ref
+		}
+		if !strings.HasSuffix(path, ".gz") && !strings.HasSuffix(path, ".zst") && !strings.ContainsAny(ref, "*?[") {
+			out = append(out, fmt.Sprintf("sed -n '%d,%dp' %s", max(1, e.Line-20), e.Line+20, quote(path)))
+		}
+	}
+	if len(out) > 5 {
+		out = out[:5]
+	}
+	return out
+}
+
+// quote writes a word so that a shell takes it as it is.
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:@%,") == "" && s[0] != '-' {
+		return s
+	}
+	q := "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	if strings.HasPrefix(s, "-") {
+		q = "./" + q
+	}
+	return q
+}

@@ -1,0 +1,111 @@
+// Package diagnose looks at a run once and says what is wrong with it: it opens
+// the target, fills a case file, lets the judge decide and writes the
+// Diagnosis. The same input gives the same Diagnosis but for run_id and times.
+package diagnose
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/judge"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/source"
+)
+
+// Doctor diagnoses runs with one book of failures over the known kinds of
+// targets. It is safe for concurrent use.
+type Doctor struct {
+	Book    *failure.Book
+	Sources source.Registry
+	Now     func() time.Time // nil: time.Now
+}
+
+// Request names a run, or carries its text.
+type Request struct {
+	Target  string // as the command line or a tool takes it
+	Text    string // a pasted log or traceback, instead of a target
+	RunID   string // "": a new UUID
+	Options source.Options
+}
+
+// Result is the diagnosis and the case file behind it.
+type Result struct {
+	Diagnosis  *report.Diagnosis
+	File       *casefile.File
+	Target     string
+	TargetType string
+}
+
+// Diagnose looks once. An error means that nothing at all could be seen; it
+// wraps one of the sentinels of package source.
+func (d *Doctor) Diagnose(ctx context.Context, r Request) (*Result, error) {
+	now := d.now()
+	start := now()
+	if r.Text != "" {
+		r.Target, r.Options.Stdin = "traceback:", strings.NewReader(r.Text)
+	}
+	f, kind, ref, err := d.look(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	ruling := judge.Case(d.Book, f)
+	out := assemble(f, ruling)
+	out.Target, out.TargetType = r.Target, kind.Type
+	if r.RunID == "" {
+		r.RunID = uuid.NewString()
+	}
+	out.RunID = r.RunID
+	out.Summary = summary(out)
+	out.NextCommands = nextCommands(out, kind, ref)
+	end := now()
+	out.Timestamp = end.UTC().Format(time.RFC3339)
+	out.DurationSeconds = end.Sub(start).Seconds()
+	return &Result{out, f, r.Target, kind.Type}, nil
+}
+
+// Look opens the target and fills a case file, without a verdict.
+func (d *Doctor) Look(ctx context.Context, r Request) (*Result, error) {
+	if r.Text != "" {
+		r.Target, r.Options.Stdin = "traceback:", strings.NewReader(r.Text)
+	}
+	f, kind, _, err := d.look(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{nil, f, r.Target, kind.Type}, nil
+}
+
+func (d *Doctor) look(ctx context.Context, r Request) (*casefile.File, *source.Kind, string, error) {
+	kind, ref, err := d.Sources.Resolve(r.Target)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	src, err := kind.Open(ctx, ref, r.Options)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	defer src.Close()
+	o, err := src.Observe(ctx, nil)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	f := casefile.New(d.Book.Matcher)
+	f.Framework, f.Task = r.Options.Framework, r.Options.Task
+	if err := f.Add(ctx, o); err != nil {
+		return nil, nil, "", fmt.Errorf("diagnose: read %s: %w", r.Target, err)
+	}
+	return f, kind, ref, nil
+}
+
+func (d *Doctor) now() func() time.Time {
+	if d.Now != nil {
+		return d.Now
+	}
+	return time.Now
+}

@@ -1,0 +1,9 @@
+package all
+
+import "testing"
+
+func TestBookIsValid(t *testing.T) {
+	if _, err := Book(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,26 @@
+// Package cloudquota is the failure class CloudQuota: the cloud refused: permissions, scopes, quota, capacity.
+package cloudquota
+
+import (
+	"embed"
+
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+//go:embed all:signatures
+var files embed.FS
+
+// Class returns the class with its signatures, detectors and causes.
+func Class() *failure.Class {
+	return &failure.Class{
+		ID:         report.CloudQuota,
+		Doc:        "The cloud refused: permissions, scopes, quota, capacity.",
+		Severity:   report.Blocker,
+		Signatures: failure.Load(files, "signatures"),
+		Detectors:  detectors,
+		Causes:     causes,
+		Fixes:      []report.Fix{showIdentity, grantRole},
+		Usual:      "no permission, quota, credential or capacity was complained of",
+	}
+}

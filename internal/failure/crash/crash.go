@@ -1,0 +1,28 @@
+// Package crash is the failure class of processes that a signal ended, or that
+// ended without a word of their own.
+package crash
+
+import (
+	"embed"
+
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+//go:embed all:signatures
+var files embed.FS
+
+// Class returns the class with its signatures, detectors and causes.
+func Class() *failure.Class {
+	return &failure.Class{
+		ID: report.Crash,
+		Doc: "A process was ended by a signal (SIGSEGV, SIGBUS, SIGKILL, SIGHUP), by an abort of a native library, by a limit of threads or files, or by preemption. " +
+			"SIGKILL counts as out of memory only where something proves it.",
+		Severity:   report.Blocker,
+		Signatures: failure.Load(files, "signatures"),
+		Detectors:  detectors,
+		Causes:     causes,
+		Fixes:      []report.Fix{kernelLog, restart},
+		Usual:      "no process was ended by a signal of its own",
+	}
+}

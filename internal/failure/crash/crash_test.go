@@ -1,0 +1,49 @@
+package crash_test
+
+import (
+	"testing"
+
+	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+func TestBareKilledAtTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		log  string
+		want int
+	}{
+		"alone":                 {"step 1 loss 2\nKilled\n", 1},
+		"behind a progress bar": {"step 1 loss 2\n 12%|#    | 12/100 [01:00<07:20,  5.0s/it]Killed\n", 1},
+		"inside a sentence":     {"step 1 loss 2\nKilled 3 stale workers before the start\n", 0},
+		"long before the end":   {"Killed\na\nb\nc\nd\ne\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := failuretest.Run(t, report.Crash, "killed-line", failuretest.File(t, c.log)); len(got) != c.want {
+				t.Fatalf("want %d sightings, got %+v", c.want, got)
+			}
+		})
+	}
+}
+
+func TestNativeStack(t *testing.T) {
+	log := "epoch 2\n 0  /lib/x86_64-linux-gnu/libc.so.6(+0x42520) [0x7f0c31fac4f0]\n 1  /v/libtorch_cuda.so(+0x31c) [0x7f0f9787e850]\n 2  /v/libtorch_cuda.so(+0x31d) [0x7f0f9787e851]\n 3  /v/libtorch_cuda.so(+0x31e) [0x7f0f9787e852]\n"
+	if got := failuretest.Run(t, report.Crash, "native-stack", failuretest.File(t, log)); len(got) != 1 {
+		t.Fatalf("want one sighting, got %+v", got)
+	}
+}
+
+func TestSmallSharedMemoryBesideBusError(t *testing.T) {
+	f := failuretest.Files(t, failuretest.Text{Name: "run.log", Body: "exits with return code = -7\n"},
+		failuretest.Text{Name: "df.txt", Kind: "df", Body: "shm              64M     0   64M   0% /dev/shm\n"})
+	if s, e := failuretest.Book(t).Class(report.Crash).Cause("shm-too-small").When(f); s <= 0.5 || len(e) == 0 {
+		t.Fatalf("want the cause, got strength %v", s)
+	}
+}
+
+func TestHangupBySession(t *testing.T) {
+	f := failuretest.Files(t, failuretest.Text{Name: "nohup.out", Body: "torch.distributed.elastic.multiprocessing.api.SignalException: Process 2210 got signal: 1\n"},
+		failuretest.Text{Name: "auth.log", Kind: "other", Body: "Mar 29 03:05:51 gpu2 sshd[4021]: Received disconnect from 10.8.0.31 port 51822:11: disconnected by user\n"})
+	if s, _ := failuretest.Book(t).Class(report.Crash).Cause("hangup").When(f); s <= 0.5 {
+		t.Fatalf("want the cause, got strength %v", s)
+	}
+}

@@ -1,0 +1,249 @@
+package divergence
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+var detectors = []failure.Detector{
+	{Name: "loss-blow-up", Doc: "The training loss rose far above its best level and stayed there, beyond its own noise.", Run: lossBlowUp},
+	{Name: "loss-explosion", Doc: "A loss grew by orders of magnitude to the end, or until it became non-finite.", Run: lossExplosion},
+	{Name: "policy-collapse", Doc: "In reinforcement learning: the KL divergence exploded and the reward is gone.", Run: policyCollapse},
+}
+
+const (
+	minPoints = 12  // fewer values say nothing of a trend
+	riseOver  = 1.4 // how far above its best level the end must lie
+	noiseOver = 6.0 // and how many times its own noise
+	recovers  = 0.6 // a loss that came back below this share of the rise is healing
+)
+
+// lossBlowUp judges the main loss against its own noise: warm-up, spikes that
+// come down, and restarts do not count.
+func lossBlowUp(f *casefile.File) []failure.Sighting {
+	for _, name := range []string{"loss", "eval_loss"} {
+		s := f.Series(name)
+		pts := sinceRewind(s)
+		if len(pts) < minPoints || !slices.ContainsFunc(pts, positive) || objectiveChanges(f) {
+			continue
+		}
+		v := rise(pts)
+		if v == nil {
+			continue
+		}
+		if name == "eval_loss" && f.Series("loss") != nil && f.Series("loss").Count >= minPoints {
+			continue // training goes well: that is over-fitting or a bad evaluation
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: v.weight, Cause: "too-hot",
+			Rank: run.NoRank, Step: v.onset.Step, Ref: v.onset.Ref, Text: f.TextAt(v.onset.Ref), Also: []run.Ref{v.last.Ref}, Status: report.Diverged,
+			Says: fmt.Sprintf("%s rose from %.4g (step %d) to %.4g (step %d) and did not come down: %.1f times its own noise.", name, v.best, v.onset.Step, v.end, v.last.Step, v.noises),
+		}}
+	}
+	return nil
+}
+
+// objectiveChanges reports whether the run's loss is not one fixed quantity: a
+// weight of one of its terms is annealed, or two networks play against each
+// other. Then a rise is not a divergence; only an explosion is.
+func objectiveChanges(f *casefile.File) bool {
+	for _, s := range f.AllSeries() {
+		n := strings.ToLower(s.Name)
+		switch {
+		case n == "beta" || n == "kl_weight" || n == "kl_coef" || n == "annealing" || strings.HasSuffix(n, "_weight") || strings.HasSuffix(n, "_coef"):
+			if s.Finite() && s.Count > 2 && s.Max.Value > s.Min.Value {
+				return true
+			}
+		case n == "reward", strings.HasPrefix(n, "rewards"), n == "d_loss", n == "g_loss", n == "loss_d", n == "loss_g", n == "errd", n == "errg", n == "d_a", n == "g_a":
+			return true
+		}
+	}
+	return false
+}
+
+func positive(p run.Point) bool { return p.Value > 0 }
+
+// sinceRewind are the finite points since the step last went back: a restart or
+// another run in the same log begins a new history.
+func sinceRewind(s *run.Series) []run.Point {
+	if s == nil {
+		return nil
+	}
+	var out []run.Point
+	for _, p := range s.Points {
+		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
+			continue
+		}
+		if n := len(out); n > 0 && p.Step >= 0 && p.Step < out[n-1].Step {
+			out = out[:0]
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+type climb struct {
+	best, end, noises, weight float64
+	onset, last               run.Point
+}
+
+// rise is how the series left its best level, or nil when it did not.
+func rise(pts []run.Point) *climb {
+	smooth := medians(pts, max(3, min(25, len(pts)/30)|1))
+	lo := 0
+	for i, v := range smooth {
+		if v < smooth[lo] {
+			lo = i
+		}
+	}
+	after := len(smooth) - lo
+	end := median(smooth[len(smooth)-max(2, len(smooth)/20):])
+	best := smooth[lo]
+	if best <= 0 || after < max(5, len(smooth)/10) {
+		return nil
+	}
+	noise := spread(pts, smooth)
+	top := slices.Max(smooth[lo:])
+	first := median(smooth[:max(1, min(3, lo))])
+	switch {
+	case lo < 2 || first < 1.1*best: // it never fell: a loss that begins at its floor (RL, annealed terms) may rise
+		return nil
+	case end < riseOver*best, end-best < noiseOver*noise, end-best < recovers*(top-best):
+		return nil
+	case first > best && end-best < 0.12*(first-best): // a small part of what was learnt
+		return nil
+	case trend(smooth[lo:]) < 0.5 && !sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)):
+		return nil
+	}
+	c := &climb{best: best, end: end, last: pts[len(pts)-1], weight: 0.7}
+	c.onset = pts[onset(smooth, lo, best, noise)]
+	c.noises = (end - best) / math.Max(noise, 1e-12)
+	if end > 2*best {
+		c.weight = 0.82
+	}
+	return c
+}
+
+// sustained reports whether nearly all of what follows the onset stays above a
+// level: the loss jumped and never came back.
+func sustained(smooth []float64, from int, level float64) bool {
+	above, n := 0, len(smooth)-from
+	for _, v := range smooth[from:] {
+		if v >= level {
+			above++
+		}
+	}
+	return n >= max(5, len(smooth)/10) && float64(above) >= 0.8*float64(n)
+}
+
+// onset is where the series left its best level for good.
+func onset(smooth []float64, lo int, best, noise float64) int {
+	at := lo
+	for i := lo; i < len(smooth); i++ {
+		if smooth[i] <= best+2*noise {
+			at = i
+		}
+	}
+	return at
+}
+
+// lossExplosion finds growth by orders of magnitude, also of a critic's or a
+// single head's loss, and a blow-up that ended in NaN.
+func lossExplosion(f *casefile.File) []failure.Sighting {
+	for _, s := range f.AllSeries() {
+		if !isLoss(s.Name) || !s.Finite() {
+			continue
+		}
+		pts := sinceRewind(s.Series)
+		if v := exploded(s.Series, pts); v != nil {
+			return []failure.Sighting{{
+				Type: report.AnomalyDivergence, Severity: report.Blocker, Role: report.RoleCause, Weight: v.weight, Cause: "too-hot", Rank: s.Rank,
+				Step: v.last.Step, Ref: v.last.Ref, Text: f.TextAt(v.last.Ref), Also: []run.Ref{v.onset.Ref}, Status: report.Diverged,
+				Says: fmt.Sprintf("%s grew from %.4g to %.4g.", s.Name, v.best, v.end),
+			}}
+		}
+	}
+	return nil
+}
+
+func exploded(s *run.Series, pts []run.Point) *climb {
+	if len(pts) < 3 {
+		return nil
+	}
+	base := math.Inf(1)
+	at := 0
+	for i, p := range pts {
+		if m := math.Abs(p.Value); m < base && m > 0 && i < len(pts)-2 {
+			base, at = m, i
+		}
+	}
+	n := min(3, len(pts)-at)
+	end := math.Abs(median(values(pts[len(pts)-n:])))
+	lost := s.NonFiniteAtEnd > 0
+	factor := end / math.Max(base, 1e-3)
+	c := &climb{best: base, end: end, onset: pts[at], last: pts[len(pts)-1], weight: 0.84}
+	switch {
+	case factor > 1e4 && end > 1e3 && (lost || trend(values(pts[at:])) > 0.4):
+		return c
+	case lost && factor > 50 && end > 100 && trend(values(pts[at:])) > 0.5:
+		return c
+	}
+	return nil
+}
+
+func isLoss(name string) bool {
+	n := strings.ToLower(name)
+	return strings.Contains(n, "loss") && !strings.Contains(n, "scale") && !strings.HasPrefix(n, "eval")
+}
+
+// policyCollapse needs both: a KL divergence a hundred times its early level and
+// a reward that fell back to where it began or below.
+func policyCollapse(f *casefile.File) []failure.Sighting {
+	kl := firstOf(f, "kl", "objective/kl", "approx_kl", "ppo_kl", "actor/ppo_kl", "train/approx_kl", "mean_kl")
+	reward := firstOf(f, "reward", "rewards", "objective/rlhf_reward", "objective/scores", "ep_rew_mean", "rollout/ep_rew_mean", "critic/rewards/mean", "episode_reward", "mean_reward")
+	if kl == nil || reward == nil || len(kl.Points) < minPoints || len(reward.Points) < minPoints {
+		return nil
+	}
+	k, r := kl.Values(), reward.Values()
+	if len(k) < minPoints || len(r) < minPoints {
+		return nil
+	}
+	early, late := median(k[:max(3, len(k)/10)]), median(k[len(k)-max(3, len(k)/10):])
+	begin, end := median(r[:max(3, len(r)/10)]), median(r[len(r)-max(3, len(r)/10):])
+	best := reward.Max.Value
+	if late < 10 || late < 100*early || end > begin || best-end < 0.8*(best-reward.Min.Value) {
+		return nil
+	}
+	p := climbOf(kl, 10*max(early, 0.1))
+	return []failure.Sighting{{
+		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.75, Cause: "policy-drift", Rank: run.NoRank, Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref),
+		Also: []run.Ref{kl.Last.Ref}, Status: report.Diverged,
+		Says: fmt.Sprintf("%s rose from %.3g to %.3g and %s fell from %.3g to %.3g.", kl.Name, early, late, reward.Name, best, end),
+	}}
+}
+
+func firstOf(f *casefile.File, names ...string) *run.Series {
+	for _, n := range names {
+		if s := f.Series(n); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// climbOf is the first point above a level.
+func climbOf(s *run.Series, level float64) run.Point {
+	for _, p := range s.Points {
+		if p.Value > level {
+			return p
+		}
+	}
+	return s.Last
+}

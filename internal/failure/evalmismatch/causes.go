@@ -1,0 +1,76 @@
+package evalmismatch
+
+import (
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+var causes = []failure.Cause{
+	{
+		Name:  "two-ways",
+		Root:  "Training and evaluation do not prepare their inputs (or run the model) in the same way, so the model is evaluated on inputs it has never learnt to read: look at preprocessing, normalisation, image channel order, train/eval mode and the tokenizer of both paths.",
+		Fixes: []report.Fix{samePath, overfitCheck},
+	},
+	{
+		Name: "labels-permuted",
+		Root: "The model and the evaluation number the classes differently: its predictions are right under other ids, so accuracy lies far below chance.",
+		Fixes: []report.Fix{{
+			Action: "Map the data set's labels through the model's own label2id/id2label before computing the metric", Risk: report.NeedsApproval, ExpectedImpact: "accuracy becomes the model's true one",
+			Validate: "accuracy on 200 validation samples lies above chance", TimeToTrySeconds: 600, Confidence: 0.85, Impact: 0.95, Reversible: true,
+		}, {
+			Action: "Print the confusion matrix of 200 samples", Risk: report.Safe, ExpectedImpact: "shows which classes are swapped", Validate: "one off-diagonal cell holds most samples of a row",
+			TimeToTrySeconds: 300, Confidence: 0.8, Impact: 0.5, Reversible: true, LeavesCause: true,
+		}},
+	},
+	{
+		Name: "generation-limit",
+		Root: "Generation during evaluation stops at a length limit that is far below the length of the targets (often the default of 20 tokens), so the metric judges cut texts.",
+		Fixes: []report.Fix{{
+			Action: "Set the generation length of the evaluation (generation_max_length / max_new_tokens / val_max_target_length) to the target length", Risk: report.NeedsApproval, ExpectedImpact: "the metric judges whole texts",
+			Validate: "the mean generated length varies and lies near the targets' mean", TimeToTrySeconds: 900, Confidence: 0.85, Impact: 0.9, Reversible: true,
+		}},
+	},
+	{
+		Name: "predictions-unpaired",
+		Root: "Predictions and labels are compared in different orders (a shuffling loader or generator, a dropped batch, a sampler), so the report judges unrelated pairs.",
+		Fixes: []report.Fix{{
+			Action: "Evaluate with shuffle off (and no dropped batch), collecting labels from the same pass as the predictions", Risk: report.NeedsApproval, ExpectedImpact: "the report agrees with the evaluation accuracy",
+			Validate: "the report's accuracy lies within 1 % of the evaluation accuracy", TimeToTrySeconds: 600, Confidence: 0.85, Impact: 0.95, Reversible: true,
+		}},
+	},
+	{
+		Name: "no-template",
+		Root: "The model was tuned on conversations in its chat template and is evaluated on raw prompts, so it continues the text instead of answering.",
+		Fixes: []report.Fix{{
+			Action: "Evaluate with the model's chat template applied (lm_eval: --apply_chat_template, with --fewshot_as_multiturn for few-shot tasks)", Risk: report.NeedsApproval, ExpectedImpact: "the score becomes the tuned model's true one",
+			Validate: "answers of 20 samples follow the expected form", TimeToTrySeconds: 900, Confidence: 0.8, Impact: 0.9, Reversible: true,
+		}},
+	},
+	{
+		Name: "tokenized-references",
+		Root: "The metric was computed on tokenised text (sentencepiece or BPE pieces), so it does not compare with scores on detokenised text.",
+		Fixes: []report.Fix{{
+			Action: "Detokenise hypotheses and references before scoring (fairseq: --post-process sentencepiece; elsewhere decode with the tokenizer)", Risk: report.NeedsApproval, ExpectedImpact: "an honest score",
+			Validate: "no token boundary marks are left in the scored text", TimeToTrySeconds: 900, Confidence: 0.85, Impact: 0.9, Reversible: true,
+		}},
+	},
+	{
+		Name: "leakage",
+		Root: "The evaluation set is not independent of the training set: samples of it, or copies, were trained on, so the metric says nothing about new data.",
+		Fixes: []report.Fix{{
+			Action: "Remove duplicates across the splits (by content hash, then by near-duplicate) or split by source, and evaluate again", Risk: report.NeedsApproval, ExpectedImpact: "an honest metric",
+			Validate: "no hash is in two splits; the metric agrees with an external set", TimeToTrySeconds: 3600, Confidence: 0.85, Impact: 0.9, Reversible: true,
+		}},
+	},
+}
+
+var (
+	samePath = report.Fix{
+		Action: "Run the evaluation's preprocessing on 100 training samples and compare tensors and accuracy with the training path", Risk: report.Safe, ExpectedImpact: "shows which step differs",
+		Validate: "both paths give equal tensors and the training samples are classified as in training", TimeToTrySeconds: 900, Confidence: 0.75, Impact: 0.6, Reversible: true, LeavesCause: true,
+	}
+	overfitCheck = report.Fix{
+		Action: "Use one preprocessing (and model mode) for both paths and evaluate again", Risk: report.NeedsApproval, ExpectedImpact: "evaluation follows training",
+		Validate: "evaluation accuracy rises with training accuracy over the next evaluations", TimeToTrySeconds: 1800, Confidence: 0.75, Impact: 0.9, Reversible: true,
+	}
+)

@@ -1,0 +1,108 @@
+package evalmismatch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+// stuckMetric finds a score that sits at its floor in every evaluation while the
+// losses say that the model learns: it is the scoring that is wrong.
+func stuckMetric(f *casefile.File) []failure.Sighting {
+	train, eval := f.Series("loss"), f.Series("eval_loss")
+	if train == nil || eval == nil || eval.Count < 3 || !train.Finite() || !eval.Finite() {
+		return nil
+	}
+	learns := train.Last.Value < 0.7*train.First.Value && eval.Last.Value < 0.9*eval.First.Value && eval.Last.Value <= 1.1*eval.Min.Value
+	if !learns {
+		return nil
+	}
+	for _, s := range f.AllSeries() {
+		if s.Count < 3 || !s.Finite() {
+			continue
+		}
+		name := strings.ToLower(s.Name)
+		var floor bool
+		switch {
+		case isErrorRate(name):
+			floor = s.Min.Value >= 95 || s.Min.Value >= 0.95 && s.Max.Value < 3
+		case isScore(name):
+			floor = s.Max.Value <= 0.02
+		}
+		if floor {
+			return []failure.Sighting{sighting(0.72, "two-ways", s.Last, f, fmt.Sprintf("%s lies at %.4g in every evaluation while the evaluation loss fell from %.4g to %.4g.", s.Name, s.Last.Value, eval.First.Value, eval.Last.Value))}
+		}
+	}
+	return nil
+}
+
+func isErrorRate(name string) bool {
+	return strings.HasSuffix(name, "wer") || strings.HasSuffix(name, "cer") || strings.HasSuffix(name, "error_rate")
+}
+
+func isScore(name string) bool {
+	if !strings.HasPrefix(name, "eval") && !strings.HasPrefix(name, "val") {
+		return false
+	}
+	for _, w := range []string{"accuracy", "exact_match", "f1", "bleu", "rouge1", "rougel"} {
+		if strings.Contains(name, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// reportContradicts compares a classification report with the evaluation
+// accuracy that the same run reported.
+func reportContradicts(f *casefile.File) []failure.Sighting {
+	acc := fraction(f.Series("eval_accuracy"))
+	if acc == nil || !acc.Finite() || acc.Last.Value < 0.6 {
+		return nil
+	}
+	for _, e := range f.EventsOf("classification-report") {
+		v, err := strconv.ParseFloat(e.Groups["f1"], 64)
+		if err != nil || v > acc.Last.Value-0.4 || v > 0.5 {
+			continue
+		}
+		p := run.Point{Step: -1, Ref: e.LastRef}
+		s := sighting(0.8, "predictions-unpaired", p, f, fmt.Sprintf("The classification report says %.2f while evaluation reported an accuracy of %.3f for the same model: predictions and labels are not paired.", v, acc.Last.Value))
+		s.Text = e.Text
+		s.Also = []run.Ref{acc.Last.Ref}
+		return []failure.Sighting{s}
+	}
+	return nil
+}
+
+// perfectTooEarly: evaluation is perfect from its first time on, over several
+// evaluations, though training itself stays far from it.
+func perfectTooEarly(f *casefile.File) []failure.Sighting {
+	train, eval := fraction(f.Series("accuracy")), fraction(f.Series("eval_accuracy"))
+	if train == nil || eval == nil || !train.Finite() || !eval.Finite() || eval.Count < 3 {
+		return nil
+	}
+	if eval.Min.Value < 0.9995 || train.First.Value > 0.8 || train.Max.Value > 0.97 {
+		return nil
+	}
+	return []failure.Sighting{sighting(0.6, "leakage", eval.First, f, fmt.Sprintf("Evaluation accuracy is %.4f from the first evaluation on while training accuracy never passes %.3f.", eval.First.Value, train.Max.Value))}
+}
+
+// untemplated finds a chat model that was scored on bare prompts.
+func untemplated(f *casefile.File) []failure.Sighting {
+	warned := f.EventsOf("lm-eval-no-chat-template")
+	if len(warned) == 0 {
+		return nil
+	}
+	for _, e := range f.EventsOf("lm-eval-result") {
+		if v, err := strconv.ParseFloat(e.Groups["value"], 64); err == nil && v <= 0.02 {
+			s := sighting(0.75, "no-template", run.Point{Step: -1, Ref: warned[0].Ref}, f, fmt.Sprintf("The evaluation ran without the chat template and scores %s.", e.Groups["value"]))
+			s.Text = warned[0].Text
+			s.Also = []run.Ref{e.Ref}
+			return []failure.Sighting{s}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package evalmismatch
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+var detectors = []failure.Detector{
+	{Name: "eval-never-improved", Doc: "Training accuracy is high and evaluation accuracy never left its first level.", Run: neverImproved},
+	{Name: "eval-below-chance", Doc: "Evaluation accuracy is far below what guessing gives: labels are permuted.", Run: belowChance},
+	{Name: "eval-collapsed", Doc: "The evaluation loss multiplied while the training loss fell.", Run: collapsed},
+	{Name: "eval-constant-length", Doc: "Every generated text has the same length: the generation limit cuts them.", Run: constantLength},
+	{Name: "eval-too-perfect", Doc: "The test metric is perfect and another evaluation of the same model is not.", Run: tooPerfect},
+	{Name: "eval-stuck-at-floor", Doc: "A score sits at its floor in every evaluation while the losses fall.", Run: stuckMetric},
+	{Name: "eval-report-contradicts", Doc: "A classification report contradicts the accuracy of the same run.", Run: reportContradicts},
+	{Name: "eval-perfect-too-early", Doc: "Evaluation is perfect from the start while training is not.", Run: perfectTooEarly},
+	{Name: "eval-no-chat-template", Doc: "A chat model was scored on bare prompts and scores nothing.", Run: untemplated},
+	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
+}
+
+func sighting(w float64, cause string, p run.Point, f *casefile.File, says string) failure.Sighting {
+	return failure.Sighting{
+		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: w, Cause: cause, Rank: run.NoRank,
+		Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref), Says: says, Status: report.Degraded,
+	}
+}
+
+// neverImproved needs three evaluations, a training accuracy above 0.8 and an
+// evaluation accuracy that stayed where it began, half of the scale below.
+func neverImproved(f *casefile.File) []failure.Sighting {
+	train, eval := fraction(f.Series("accuracy")), fraction(f.Series("eval_accuracy"))
+	if train == nil || eval == nil || eval.Count < 3 || !train.Finite() || !eval.Finite() {
+		return nil
+	}
+	gain := eval.Max.Value - eval.First.Value
+	if train.Last.Value < 0.8 || train.Last.Value-eval.Last.Value < 0.45 || gain > 0.05+0.3*eval.First.Value {
+		return nil
+	}
+	w := 0.7
+	if eval.Max.Value < 0.2 {
+		w = 0.82
+	}
+	s := sighting(w, "two-ways", eval.Last, f, fmt.Sprintf("Training accuracy reached %.3f while evaluation accuracy stayed between %.3f and %.3f from the first evaluation on.", train.Last.Value, eval.Min.Value, eval.Max.Value))
+	s.Also = []run.Ref{eval.First.Ref}
+	return []failure.Sighting{s}
+}
+
+// fraction drops a series that is not on the scale 0..1 (or brings per cent to it).
+func fraction(s *run.Series) *run.Series {
+	if s == nil || !s.Finite() {
+		return nil
+	}
+	if s.Max.Value <= 1.0001 {
+		return s
+	}
+	if s.Max.Value > 100.01 {
+		return nil
+	}
+	t := *s
+	for _, p := range []*run.Point{&t.First, &t.Last, &t.Min, &t.Max} {
+		p.Value /= 100
+	}
+	return &t
+}
+
+// belowChance needs the number of classes.
+func belowChance(f *casefile.File) []failure.Sighting {
+	acc := fraction(f.Series("eval_accuracy"))
+	n := classes(f)
+	if acc == nil || n < 2 || n > 10 {
+		return nil
+	}
+	chance := 1 / float64(n)
+	if acc.Max.Value > chance*0.5 || acc.Count < 1 {
+		return nil
+	}
+	w := 0.7
+	if f.Has("label-map-ignored") || f.Has("label-order-printed") || acc.Count > 1 {
+		w = 0.82
+	}
+	return []failure.Sighting{sighting(w, "labels-permuted", acc.Last, f, fmt.Sprintf("Evaluation accuracy is at most %.3f with %d classes, far below the %.3f of guessing: the model knows the classes under other ids.", acc.Max.Value, n, chance))}
+}
+
+func classes(f *casefile.File) int {
+	for _, key := range []string{"config.num_labels", "config.num_classes", "config.nc", "labels.count"} {
+		if n, err := strconv.Atoi(f.Value(key)); err == nil {
+			return n
+		}
+	}
+	if v := f.Value("labels.list"); v != "" {
+		return 1 + strings.Count(v, ",")
+	}
+	return 0
+}
+
+// collapsed: evaluation loss at least 4 times its best and climbing, training
+// loss down by a third over the same time, evaluation accuracy lost as well.
+func collapsed(f *casefile.File) []failure.Sighting {
+	train, eval, acc := f.Series("loss"), f.Series("eval_loss"), fraction(f.Series("eval_accuracy"))
+	if train == nil || eval == nil || acc == nil || eval.Count < 4 || !train.Finite() || !eval.Finite() || !acc.Finite() {
+		return nil
+	}
+	lost := acc.Max.Value - acc.Last.Value
+	if eval.Last.Value < 4*eval.Min.Value || train.Last.Value > 0.67*train.First.Value || lost < 0.3 || acc.Last.Value > 0.6*acc.Max.Value {
+		return nil
+	}
+	return []failure.Sighting{sighting(0.6, "two-ways", eval.Last, f, fmt.Sprintf("The evaluation loss rose from %.4g to %.4g and accuracy fell from %.3f to %.3f while the training loss fell to %.4g.", eval.Min.Value, eval.Last.Value, acc.Max.Value, acc.Last.Value, train.Last.Value))}
+}
+
+// constantLength: default generation limits are round (20, 128, ...), real texts vary.
+func constantLength(f *casefile.File) []failure.Sighting {
+	for _, name := range []string{"eval_gen_len", "gen_len", "predict_gen_len"} {
+		s := f.Series(name)
+		if s == nil || s.Count < 2 || s.Min.Value != s.Max.Value || s.Min.Value != math.Trunc(s.Min.Value) || s.Min.Value < 5 {
+			continue
+		}
+		w := 0.6
+		if s.Min.Value == 20 {
+			w = 0.82
+		}
+		return []failure.Sighting{sighting(w, "generation-limit", s.First, f, fmt.Sprintf("Every evaluation generated exactly %.0f tokens on average: the generation limit cuts every text.", s.Min.Value))}
+	}
+	return nil
+}
+
+// tooPerfect needs a second evaluation that contradicts the perfect one.
+func tooPerfect(f *casefile.File) []failure.Sighting {
+	acc := fraction(f.Series("eval_accuracy"))
+	if acc == nil || !acc.Finite() || acc.Last.Value < 0.995 {
+		return nil
+	}
+	for _, e := range f.EventsOf("accuracy-line") {
+		v, err := strconv.ParseFloat(e.Groups["value"], 64)
+		if v > 1 {
+			v /= 100
+		}
+		if err == nil && e.Ref.File != acc.Last.Ref.File && v < acc.Last.Value-0.08 && v > 0 {
+			s := sighting(0.8, "leakage", acc.Last, f, fmt.Sprintf("The test accuracy is %.4f, but another evaluation of the model (%s) reaches %.4f.", acc.Last.Value, e.Ref, v))
+			s.Also = []run.Ref{e.Ref}
+			return []failure.Sighting{s}
+		}
+	}
+	return nil
+}
+
+// duplicates reads checksum listings: the same sum in a training and a test folder.
+func duplicates(f *casefile.File) []failure.Sighting {
+	type file struct {
+		ref  run.Ref
+		text string
+	}
+	for _, s := range f.Streams {
+		train, n := map[string]file{}, 0
+		var first, second file
+		for _, pass := range []bool{true, false} {
+			for _, l := range append(append([]casefile.Line{}, s.Head...), s.Tail...) {
+				sum, path, ok := checksum(l.Text)
+				if !ok {
+					continue
+				}
+				low := strings.ToLower(path)
+				isTest := strings.Contains(low, "test") || strings.Contains(low, "val") || strings.Contains(low, "eval")
+				switch {
+				case pass && strings.Contains(low, "train") && !isTest:
+					train[sum] = file{l.Ref, l.Text}
+				case !pass && isTest:
+					if t, dup := train[sum]; dup {
+						if n == 0 {
+							first, second = file{l.Ref, l.Text}, t
+						}
+						n++
+					}
+				}
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: 0.85, Cause: "leakage", Rank: run.NoRank, Step: -1,
+			Ref: first.ref, Text: first.text, Also: []run.Ref{second.ref}, Status: report.Degraded,
+			Says: fmt.Sprintf("%d test files are byte-identical to training files.", n),
+		}}
+	}
+	return nil
+}
+
+func checksum(line string) (sum, path string, ok bool) {
+	sum, path, ok = strings.Cut(strings.TrimSpace(line), " ")
+	if !ok || len(sum) < 32 || len(sum) > 128 || strings.Trim(sum, "0123456789abcdefABCDEF") != "" {
+		return "", "", false
+	}
+	return strings.ToLower(sum), strings.TrimLeft(path, " *"), true
+}

@@ -1,0 +1,88 @@
+package naninf
+
+import (
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+var causes = []failure.Cause{
+	{
+		Name:  "fp16-overflow",
+		Root:  "Activations or gradients overflow the range of fp16 on every step, so the dynamic loss scale shrank to its minimum and nothing could be learnt any more. Models that were pre-trained in bf16 do this when they are run in fp16.",
+		Fixes: []report.Fix{useBF16, lowerLR, clipGradients},
+	},
+	{
+		Name: "half-weights",
+		Root: "The weights themselves are fp16 and the optimizer updates them directly, with no fp32 master copy: updates underflow or overflow and the weights become NaN.",
+		When: halfWeights,
+		Fixes: []report.Fix{{
+			Action: "Load the trained weights in fp32 (or bf16) and let autocast use half precision for the compute", Risk: report.NeedsApproval,
+			ExpectedImpact: "removes the overflow of the updates", Validate: "loss and grad_norm stay finite for 200 steps", TimeToTrySeconds: 600, Confidence: 0.8, Impact: 0.9, Reversible: true,
+		}, useBF16, lowerLR},
+	},
+	{
+		Name: "degenerate-samples",
+		Root: "Samples without content (length 0, empty boxes, negative sizes, a zero mask) give a division by zero or the logarithm of a non-positive number in the loss, and that NaN poisons the weights.",
+		When: degenerateSamples,
+		Fixes: []report.Fix{{
+			Action: "Filter the degenerate samples (length 0, width or height <= 0, all labels ignored) and guard the loss against empty batches", Risk: report.NeedsApproval,
+			ExpectedImpact: "removes the source of the NaN", Validate: "a pass over the data finds no such sample; loss stays finite for 200 steps", TimeToTrySeconds: 1800, Confidence: 0.8, Impact: 0.9, Reversible: true,
+		}, rollBack},
+	},
+	{
+		Name:  "early-nan",
+		Root:  "The loss became non-finite within the first 100 steps. At that point it is the learning rate, the precision or the scale of inputs and targets, not a rare bad batch.",
+		Fixes: []report.Fix{lowerLR, useBF16, checkInputs, clipGradients},
+	},
+	{
+		Name:  "late-nan",
+		Root:  "The loss became non-finite after many stable steps: a gradient explosion, or a corrupt or degenerate batch late in the data.",
+		Fixes: []report.Fix{rollBack, clipGradients, checkInputs, lowerLR},
+	},
+}
+
+var (
+	lowerLR = report.Fix{
+		Action: "Lower the learning rate by 3x (or lengthen the warm-up) and start from the last finite checkpoint", Risk: report.NeedsApproval, ExpectedImpact: "smaller updates keep activations in range",
+		Validate: "no NaN for 300 steps and grad_norm below 10x its early median", TimeToTrySeconds: 600, Confidence: 0.6, Impact: 0.8, Reversible: true,
+	}
+	useBF16 = report.Fix{
+		Action: "Train in bf16 instead of fp16 (or in fp32 where the GPU has no bf16)", Risk: report.NeedsApproval, ExpectedImpact: "bf16 has the range of fp32: no overflow, no loss scale",
+		Validate: "no skipped steps and a finite loss for 200 steps", TimeToTrySeconds: 300, Confidence: 0.75, Impact: 0.9, Reversible: true,
+	}
+	clipGradients = report.Fix{
+		Action: "Clip gradients at norm 1.0", Risk: report.NeedsApproval, ExpectedImpact: "caps the update of a bad batch",
+		Validate: "grad_norm stays finite and below 50 for 200 steps", TimeToTrySeconds: 300, Confidence: 0.55, Impact: 0.7, Reversible: true,
+	}
+	rollBack = report.Fix{
+		Action: "Resume from the last checkpoint before the first non-finite value and skip or inspect the batches that follow", Risk: report.NeedsApproval, ExpectedImpact: "recovers finite weights",
+		Validate: "the loss passes the step of the failure and stays finite for 200 steps", TimeToTrySeconds: 900, Confidence: 0.6, Impact: 0.8, Reversible: true,
+	}
+	checkInputs = report.Fix{
+		Action: "Check inputs and targets for NaN, Inf and unscaled values; run 50 steps with anomaly detection on", Risk: report.NeedsApproval, ExpectedImpact: "names the operation or the batch that gives NaN first",
+		Validate: "the offending layer or sample is named", TimeToTrySeconds: 900, Confidence: 0.6, Impact: 0.6, Reversible: true, LeavesCause: true,
+	}
+)
+
+// halfWeights needs both: weights in half precision and no autocast.
+func halfWeights(f *casefile.File) (float64, []casefile.Evidence) {
+	for _, key := range []string{"weights.dtype", "config.torch_dtype", "config.dtype"} {
+		v, ok := f.Fact(key)
+		if ok && (strings.Contains(v.Value, "float16") && !strings.Contains(v.Value, "bfloat16") || v.Value == "fp16" || v.Value == "half") {
+			return 0.7, []casefile.Evidence{{Ref: v.From, Rank: -1, Text: key + " = " + v.Value}}
+		}
+	}
+	return 0, nil
+}
+
+func degenerateSamples(f *casefile.File) (float64, []casefile.Evidence) {
+	for _, id := range []string{"degenerate-sample-warning"} {
+		if e := f.EventsOf(id); len(e) > 0 {
+			return 0.75, []casefile.Evidence{e[0].Cite()}
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,198 @@
+package naninf
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+var detectors = []failure.Detector{
+	{Name: "loss-non-finite", Doc: "A loss column is NaN or Inf and stays so to the end.", Run: lossNonFinite},
+	{Name: "loss-masked-zero", Doc: "A loss that fell to exactly 0 while another metric is NaN: the logger hides NaN as 0.", Run: lossMasked},
+	{Name: "loss-vanished", Doc: "The loss column stopped while the steps went on and NaN iterations are counted.", Run: lossVanished},
+	{Name: "nan-iterations", Doc: "The framework's own counter of NaN iterations rises.", Run: nanIterations},
+}
+
+// staysFor is how many last values must be non-finite before a series counts as
+// lost: one or two are what a skipped fp16 step leaves.
+const staysFor = 3
+
+// lossNonFinite looks at every loss that training reports, each rank's.
+func lossNonFinite(f *casefile.File) []failure.Sighting {
+	var out []failure.Sighting
+	for _, s := range f.AllSeries() {
+		if !isLoss(s.Name) || s.FirstNonFinite == nil {
+			continue
+		}
+		stays := s.NonFiniteAtEnd >= staysFor || s.NonFiniteAtEnd == s.Count && s.Count > 0 && (s.Count >= 2 || everyLossLost(f))
+		if !stays {
+			continue
+		}
+		p := firstOfLastRun(s.Series)
+		says := fmt.Sprintf("%s is %v from %s on and never recovers (%d of %d values).", s.Name, p.Value, at(p.Step), s.NonFiniteAtEnd, s.Count)
+		if s.LastFinite != nil {
+			says += fmt.Sprintf(" The last finite value was %.4g.", s.LastFinite.Value)
+		}
+		w := 0.8
+		if strings.HasPrefix(s.Name, "eval") {
+			w = 0.45
+		}
+		out = append(out, failure.Sighting{
+			Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: w, Cause: when(f, p.Step),
+			Rank: s.Rank, Step: p.Step, Ref: p.Ref, Says: says, Text: f.TextAt(p.Ref), Status: report.Diverged,
+		})
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Step < out[j].Step })
+	return first(out, 3)
+}
+
+func first(s []failure.Sighting, n int) []failure.Sighting {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}
+
+// everyLossLost reports whether no loss of the run is finite at its end.
+func everyLossLost(f *casefile.File) bool {
+	for _, s := range f.AllSeries() {
+		if isLoss(s.Name) && s.NonFiniteAtEnd == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isLoss tells a loss that training minimises from names that merely hold the word.
+func isLoss(name string) bool {
+	n := strings.ToLower(name)
+	if strings.Contains(n, "scale") || strings.Contains(n, "best") || strings.Contains(n, "count") || strings.Contains(n, "aux") {
+		return false
+	}
+	return strings.Contains(n, "loss") || n == "nll" || n == "ppl" || n == "perplexity" || n == "cost"
+}
+
+// firstOfLastRun is the point at which the last unbroken stretch of non-finite
+// values begins, as far as it was kept.
+func firstOfLastRun(s *run.Series) run.Point {
+	p := *s.FirstNonFinite
+	if s.NonFinite == s.NonFiniteAtEnd {
+		return p
+	}
+	for i := len(s.Points) - 1; i >= 0; i-- {
+		v := s.Points[i].Value
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			break
+		}
+		p = s.Points[i]
+	}
+	return p
+}
+
+// lossMasked finds loss 0 with NaN beside it: logging_nan_inf_filter and scripts
+// that print nan as 0.
+func lossMasked(f *casefile.File) []failure.Sighting {
+	loss := f.Series("loss")
+	if loss == nil || len(loss.Points) < 2 {
+		return nil
+	}
+	zeros, start := 0, run.Point{}
+	before := math.NaN()
+	for i := len(loss.Points) - 1; i >= 0; i-- {
+		if loss.Points[i].Value != 0 {
+			before = loss.Points[i].Value
+			break
+		}
+		zeros, start = zeros+1, loss.Points[i]
+	}
+	other := nonFiniteBeside(f, start.Step)
+	switch {
+	case zeros == 0, math.IsNaN(before) && other == "":
+		return nil
+	case other == "" && (zeros < 3 || before < 0.05):
+		return nil
+	}
+	says := fmt.Sprintf("loss is exactly 0 from %s on (%d values)", at(start.Step), zeros)
+	w := 0.62
+	if other != "" {
+		says += fmt.Sprintf(" while %s is NaN", other)
+		w = 0.84
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: w, Cause: when(f, start.Step), Rank: run.NoRank,
+		Step: start.Step, Ref: start.Ref, Says: says + ": the logger masks NaN as 0.", Text: f.TextAt(start.Ref), Status: report.Diverged,
+	}}
+}
+
+// nonFiniteBeside names a training metric that is non-finite to its end from
+// about the given step on; averages that one overflow spoils do not count.
+func nonFiniteBeside(f *casefile.File, step int64) string {
+	for _, s := range f.AllSeries() {
+		if s.FirstNonFinite != nil && s.NonFiniteAtEnd > 0 && s.Name != "loss" && (s.FirstNonFinite.Step >= step-1 || step < 0 || s.NonFiniteAtEnd >= staysFor) {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// lossVanished finds loggers that print no loss when it is NaN.
+func lossVanished(f *casefile.File) []failure.Sighting {
+	m := f.Main()
+	if m == nil {
+		return nil
+	}
+	loss := m.Series["loss"]
+	if loss == nil || loss.Count < 3 || loss.Last.Step <= loss.First.Step {
+		return nil
+	}
+	every := float64(loss.Last.Step-loss.First.Step) / float64(loss.Count-1)
+	silent := float64(m.LastStep - loss.Last.Step)
+	counter := m.Series["nan_iterations"]
+	norm := m.Series["grad_norm"]
+	proof := counter != nil && counter.Last.Value > counter.First.Value || norm != nil && norm.NonFiniteAtEnd >= staysFor
+	if silent < 3*every || !proof {
+		return nil
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.85, Cause: when(f, loss.Last.Step), Rank: run.NoRank, Step: loss.Last.Step,
+		Ref: loss.Last.Ref, Text: f.TextAt(loss.Last.Ref), Status: report.Diverged,
+		Says: fmt.Sprintf("The loss column vanished after step %d while steps went on to %d: this logger prints no loss when it is NaN.", loss.Last.Step, m.LastStep),
+	}}
+}
+
+func nanIterations(f *casefile.File) []failure.Sighting {
+	s := f.Series("nan_iterations")
+	if s == nil || s.Last.Value < 3 || s.Last.Value <= s.First.Value {
+		return nil
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyNaNInf, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: when(f, s.Last.Step), Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref,
+		Text: f.TextAt(s.Last.Ref), Says: fmt.Sprintf("%.0f NaN iterations were counted by step %d.", s.Last.Value, s.Last.Step), Status: report.Diverged,
+	}}
+}
+
+// when picks the cause by the seeds' rule of thumb: within the first 100 steps
+// it is learning rate, precision or the scale of the data; after many stable
+// steps a gradient explosion or a bad batch.
+func when(f *casefile.File, step int64) string {
+	if m := f.Main(); step < 0 || m == nil {
+		return ""
+	}
+	if step <= 100 {
+		return "early-nan"
+	}
+	return "late-nan"
+}
+
+func at(step int64) string {
+	if step < 0 {
+		return "the start"
+	}
+	return fmt.Sprintf("step %d", step)
+}

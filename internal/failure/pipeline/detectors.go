@@ -1,0 +1,109 @@
+package pipeline
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+var detectors = []failure.Detector{
+	{
+		Name: "failed-task",
+		Doc:  "The first task that failed of a pipeline, or a job whose state says that it failed.",
+		Run:  failedTask,
+	},
+	{
+		Name: "expired-job",
+		Doc:  "A job that the service ended at its own time limit.",
+		Run:  expiredJob,
+	},
+}
+
+// everythingElse explains a failed task: the program's own error.
+var everythingElse = []report.Class{
+	report.DataPipeline, report.Config, report.IOCheckpoint, report.OOM, report.CUDA, report.NCCL,
+	report.NaNInf, report.Divergence, report.Crash, report.CloudQuota, report.Stalled, report.EvalMismatch,
+}
+
+// ofTheService are the words of a task's error that speak of the orchestrator
+// and not of the program in it.
+var ofTheService = regexp.MustCompile(`(?i)invalid.?argument|failed.?precondition|not.?found|does not exist|unable to (start|parse|resolve)|image|pull|StartError|executable|machine type|deadline|internal error|compile|placeholder|input artifact`)
+
+// ofOthers is the text of a parent that failed since a child failed.
+var ofOthers = regexp.MustCompile(`(?i)^$|DAG failed|some tasks failed|failed tasks are|child '|upstream`)
+
+// failedTask sees the first failed task. The orchestrator's word is a symptom
+// unless its error speaks of the orchestrator's own work.
+func failedTask(f *casefile.File) []failure.Sighting {
+	p := f.Pipeline
+	if p == nil || succeeded(p.State) {
+		return nil
+	}
+	t := firstFailed(p.Tasks)
+	if t == nil {
+		if !failed(p.State) {
+			return nil
+		}
+		t = &run.Task{Name: p.Name, State: p.State, Error: p.Error, Ref: p.Ref}
+	}
+	s := failure.Sighting{
+		Type: report.AnomalyTaskFailed, Severity: report.Blocker, Role: report.RoleSymptom, Weight: 0.65, Cause: "task-program-failed",
+		Rank: run.NoRank, Step: -1, Ref: t.Ref, Text: strings.TrimSpace(t.Name + ": " + t.Error),
+		Says: fmt.Sprintf("Task %s is the first that failed.", t.Name), YieldsTo: everythingElse,
+	}
+	if ofTheService.MatchString(t.Error) && !ofOthers.MatchString(t.Error) {
+		s.Role, s.Weight, s.Cause = report.RoleCause, 0.6, "service-refused"
+	}
+	return []failure.Sighting{s}
+}
+
+// firstFailed is the failed task that ended first, those that only failed with
+// a child left out where others are there.
+func firstFailed(tasks []run.Task) *run.Task {
+	var best *run.Task
+	for i := range tasks {
+		t := &tasks[i]
+		if !failed(t.State) {
+			continue
+		}
+		if best == nil || earlier(t, best) {
+			best = t
+		}
+	}
+	return best
+}
+
+func earlier(t, best *run.Task) bool {
+	if a, b := ofOthers.MatchString(t.Error), ofOthers.MatchString(best.Error); a != b {
+		return b
+	}
+	if t.End.IsZero() || best.End.IsZero() {
+		return false
+	}
+	return t.End.Before(best.End)
+}
+
+func failed(state string) bool {
+	s := strings.ToUpper(state)
+	return strings.HasSuffix(s, "FAILED") || s == "ERROR"
+}
+
+func succeeded(state string) bool {
+	return strings.HasSuffix(strings.ToUpper(state), "SUCCEEDED")
+}
+
+// expiredJob sees a job that its own time limit ended.
+func expiredJob(f *casefile.File) []failure.Sighting {
+	if f.Pipeline == nil || !strings.HasSuffix(strings.ToUpper(f.Pipeline.State), "EXPIRED") {
+		return nil
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyJobFailed, Severity: report.High, Role: report.RoleCause, Weight: 0.8, Cause: "time-limit",
+		Rank: run.NoRank, Step: -1, Ref: f.Pipeline.Ref, Text: f.Pipeline.State, Says: "The job ran into its own time limit.",
+	}}
+}

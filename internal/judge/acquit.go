@@ -1,0 +1,85 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+// acquit writes the verdict when nothing that was seen stays unhealed: none, or
+// unknown where the run should have gone on and nobody says why it did not.
+func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
+	r := Ruling{Verdict: report.NewVerdict(), Decision: report.Go}
+	r.Framework = f.Framework
+	r.ExitCode, r.Signal = exit(f)
+	book := &references{}
+	if why, e := unexplained(f); why != "" {
+		r.PrimaryCause, r.RunStatus, r.CauseConfidence = report.Unknown, report.Crashed, 0.3
+		r.RootCause, r.ProximateCause = why, why
+		r.Decision = report.NoGo
+		if e.Ref.File != "" {
+			book.add(e.Ref, e.Rank, -1, report.RoleSymptom, e.Text)
+			r.Proof = e
+		}
+		r.MissingEvidence = append(missing(f), ask(f))
+	} else {
+		r.PrimaryCause, r.RunStatus, r.CauseConfidence = report.None, report.Healthy, 0.9
+		r.RootCause = "Nothing in what was read says that the run failed."
+		for _, s := range all {
+			if s.recovered && s.weight >= 0.6 && s.class != report.NaNInf && s.class != report.Divergence {
+				r.RunStatus = report.Recovered
+				r.RootCause = fmt.Sprintf("A failure (%s: %s) was survived: training went on afterwards.", s.class, s.says)
+				book.add(s.ref, s.rank, s.step, report.RoleContext, s.text)
+				break
+			}
+		}
+		r.MissingEvidence = missing(f)
+	}
+	r.RuledOut = ruledOut(b, nil, all, book)
+	r.EvidenceRefs, r.Evidence = book.refs, book.lines()
+	if r.EvidenceRefs == nil {
+		r.EvidenceRefs = []report.EvidenceRef{}
+	}
+	return r
+}
+
+// unexplained says why the run cannot be called healthy although no class fits.
+func unexplained(f *casefile.File) (string, casefile.Evidence) {
+	end := outcome(f)
+	for _, t := range f.Tracebacks {
+		if t.Later == nil && !f.TracebackRecovered(t) && !end.after(t.Stream, t.Order, t.At) && lastWord(t) {
+			return fmt.Sprintf("The run ended with %s, which no known kind of failure explains.", t.Type),
+				casefile.Evidence{Ref: t.Ref, Rank: t.Rank, Text: t.Type + ": " + t.Message}
+		}
+	}
+	if v, ok := f.Fact("exit.code"); ok && v.Value != "0" && v.Value != "" {
+		return fmt.Sprintf("The process ended with exit code %s and nothing that was read says why.", v.Value),
+			casefile.Evidence{Ref: v.From, Rank: -1, Text: "exit code " + v.Value}
+	}
+	lines := 0
+	for _, s := range f.Streams {
+		lines += len(s.Head)
+	}
+	if lines == 0 && len(f.Facts) == 0 {
+		return "There is nothing to read: the log is empty.", casefile.Evidence{}
+	}
+	return "", casefile.Evidence{}
+}
+
+// lastWord reports whether a traceback stands near the end of its stream.
+func lastWord(t *casefile.Traceback) bool {
+	if len(t.Stream.Tail) == 0 {
+		return true
+	}
+	return t.Ref.Line >= t.Stream.Tail[0].Ref.Line
+}
+
+// ask is the smallest thing that would help.
+func ask(f *casefile.File) report.MissingEvidence {
+	if len(f.Logs()) == 0 || f.Main() == nil {
+		return report.MissingEvidence{What: "the complete log", Why: "what was read does not show what the run did", Ask: "the whole standard output and error of the run, from its first line"}
+	}
+	return report.MissingEvidence{What: "why the process ended", Why: "the log does not say", Ask: "the exit code, and the kernel log of the time of death (dmesg -T | tail -n 50)"}
+}
