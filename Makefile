@@ -1,0 +1,38 @@
+# make test   the tests, those with real components included
+# make check  what has to pass before a change goes in: form, lint, generated files, make test
+# make update everything that is generated or golden, anew; read the diff
+
+cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainmedic
+lint := $(cache)/bin/golangci-lint-v2.15.0
+
+.PHONY: build test check form lint fresh inspector update
+
+build:
+	go build -o trainmedic ./cmd/trainmedic
+
+test:
+	go test -race ./...
+	test/inspector.sh
+
+check: form lint fresh test
+
+form:
+	@bad=$$(gofmt -l cmd internal tools schemas references); \
+	if [ -n "$$bad" ]; then echo "gofmt -w these:"; echo "$$bad"; exit 1; fi
+	go vet ./...
+
+lint: $(lint)
+	$(lint) run ./...
+
+$(lint):
+	mkdir -p $(cache)/bin
+	GOBIN=$(cache)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+	mv $(cache)/bin/golangci-lint $(lint)
+
+fresh:
+	go mod tidy -diff
+	go test ./schemas ./tools -run 'Fresh|AsRecorded'
+
+update:
+	go test ./schemas -update
+	go test ./internal/report ./tools -update

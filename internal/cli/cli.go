@@ -1,0 +1,113 @@
+// Package cli is the face of trainmedic for people: it parses a command line,
+// hands the target to the doctor, prints the report and chooses the exit
+// status. It decides nothing about a run.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/trainmedic/trainmedic/internal/diagnose"
+	"github.com/trainmedic/trainmedic/internal/source"
+)
+
+// The exit statuses of every command.
+const (
+	exitGo    = 0 // decision GO
+	exitBlind = 1 // nothing at all could be seen
+	exitUsage = 2
+	exitNoGo  = 3 // decision NO-GO or CONDITIONAL
+)
+
+// Doctor looks at one run once.
+type Doctor interface {
+	Diagnose(ctx context.Context, r diagnose.Request) (*diagnose.Result, error)
+}
+
+// Deps is what the composition root hands to the commands.
+type Deps struct {
+	Doctor  Doctor
+	Sources source.Registry
+	Version string
+	// Serve runs the MCP server on the given streams until ctx or stdin ends.
+	Serve func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
+}
+
+// Streams are the three standard streams of the process.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// command is one subcommand.
+type command struct {
+	name, args, doc string
+	run             func(ctx context.Context, args []string, s Streams, d Deps) int
+}
+
+// commands lists the subcommands in the order of the help.
+func commands() []command {
+	return []command{
+		{"check", "TARGET [flags]", "diagnose a failed or unstable run", check},
+		{"serve", "", "the MCP server on standard input and output", serve},
+		{"version", "", "print the version", version},
+	}
+}
+
+// Main runs one command line (without the program's name) and returns the exit
+// status.
+func Main(ctx context.Context, args []string, s Streams, d Deps) int {
+	if len(args) == 0 {
+		usage(s.Err)
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "-h", "--help":
+		usage(s.Out)
+		return exitGo
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return c.run(ctx, args[1:], s, d)
+		}
+	}
+	fmt.Fprintf(s.Err, "trainmedic: unknown command %q\n\n", args[0])
+	usage(s.Err)
+	return exitUsage
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "usage: trainmedic COMMAND\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-24s %s\n", c.name+" "+c.args, c.doc)
+	}
+	fmt.Fprint(w, "\nEach command explains itself with --help.\n")
+}
+
+func serve(ctx context.Context, args []string, s Streams, d Deps) int {
+	f := newFlags("serve", s.Err)
+	if code, ok := f.parse(args, s.Out, "usage: trainmedic serve\n\nServes the Model Context Protocol on standard input and output.\n"); !ok {
+		return code
+	}
+	if f.NArg() > 0 {
+		return f.fail("unexpected argument %q", f.Arg(0))
+	}
+	if err := d.Serve(ctx, s.In, s.Out, s.Err); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(s.Err, "trainmedic serve: %v\n", err)
+		return exitBlind
+	}
+	return exitGo
+}
+
+func version(_ context.Context, args []string, s Streams, d Deps) int {
+	f := newFlags("version", s.Err)
+	if code, ok := f.parse(args, s.Out, "usage: trainmedic version\n"); !ok {
+		return code
+	}
+	if f.NArg() > 0 {
+		return f.fail("unexpected argument %q", f.Arg(0))
+	}
+	fmt.Fprintf(s.Out, "trainmedic %s\n", d.Version)
+	return exitGo
+}

@@ -1,0 +1,115 @@
+package internal_test
+
+import (
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/trainmedic/trainmedic/"
+
+// floors is the order of the house, highest first: a package imports only what
+// its row names, and every row names only lower floors. A package takes the
+// first row that matches it; a pattern is a path below the module, with "*" for
+// one folder. A new package gets its place here first.
+var floors = []struct {
+	floor    int
+	packages string
+	may      string // beside the standard library
+	std      bool   // nothing but the standard library and what may names
+}{
+	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect", false},
+	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references", false},
+	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/redact", false},
+	{7, "internal/diagnose", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact", false},
+	{7, "internal/monitor", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact internal/gate", false},
+	{6, "internal/failure/all", "internal/failure internal/failure/*", false},
+	{6, "internal/judge", "internal/failure internal/casefile internal/report internal/run", false},
+	{5, "internal/source/all", "internal/source internal/source/*", false},
+	{5, "internal/gate/effect", "internal/gate internal/source/*", false},
+	{5, "internal/failure/*", "internal/failure internal/casefile internal/report internal/run", false},
+	{4, "internal/failure", "internal/casefile internal/scan internal/report internal/run", false},
+	{4, "internal/source/process", "internal/source internal/source/file internal/source/ssh internal/tail internal/run internal/checkpoint", false},
+	{4, "internal/source/artifacts", "internal/source internal/source/file internal/source/artifacts/* internal/tail internal/run internal/checkpoint internal/report", false},
+	{4, "internal/source/slurm", "internal/source internal/source/file internal/source/ssh internal/tail internal/run internal/checkpoint", false},
+	{2, "internal/source/artifacts/doc", "internal/run internal/report", false},
+	{3, "internal/source/artifacts/*", "internal/source internal/source/artifacts/doc internal/tail internal/run internal/checkpoint internal/report", false},
+	{3, "internal/source/*", "internal/source internal/tail internal/run internal/checkpoint", false},
+	{3, "internal/casefile", "internal/run internal/scan internal/logformat internal/report internal/redact", false},
+	{2, "internal/tail", "internal/run internal/report", false},
+	{2, "internal/logformat", "internal/run internal/report", false},
+	{2, "internal/source", "internal/run internal/report", false},
+	{2, "internal/gate", "internal/run internal/report", false},
+	{2, "internal/checkpoint", "internal/run internal/report", false},
+	{2, "internal/redact", "internal/run internal/report", false},
+	{2, "internal/plot", "internal/run internal/report", false},
+	{1, "internal/run", "", true},
+	{1, "internal/report", "", true},
+	{1, "internal/scan", "", true},
+	{1, "schemas", "", true},
+	{1, "references", "", true},
+}
+
+func TestImportsGoDownTheFloors(t *testing.T) {
+	cmd := exec.Command("go", "list", "-e", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./...")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		check(t, strings.TrimPrefix(f[0], module), f[1:])
+	}
+}
+
+func check(t *testing.T, pkg string, imports []string) {
+	row := -1
+	for i, f := range floors {
+		if match(f.packages, pkg) {
+			row = i
+			break
+		}
+	}
+	if row < 0 {
+		if len(imports) > 0 {
+			t.Errorf("%s has no floor; give it one in internal/layers_test.go first", pkg)
+		}
+		return
+	}
+	for _, imp := range imports {
+		ours, isOurs := strings.CutPrefix(imp, module)
+		switch {
+		case isOurs && !matchAny(floors[row].may, ours):
+			t.Errorf("%s (floor %d) may not import %s", pkg, floors[row].floor, ours)
+		case !isOurs && floors[row].std && strings.Contains(strings.Split(imp, "/")[0], "."):
+			t.Errorf("%s is ground and may not import %s", pkg, imp)
+		}
+	}
+}
+
+func matchAny(patterns, pkg string) bool {
+	for p := range strings.FieldsSeq(patterns) {
+		if match(p, pkg) {
+			return true
+		}
+	}
+	return false
+}
+
+func match(pattern, pkg string) bool {
+	ok, err := path.Match(pattern, pkg)
+	return ok && err == nil
+}
+
+// TestEveryRowNamesOnlyLowerFloors keeps the table itself honest.
+func TestEveryRowNamesOnlyLowerFloors(t *testing.T) {
+	for _, f := range floors {
+		for _, g := range floors {
+			if matchAny(f.may, g.packages) && g.packages != f.packages && g.floor >= f.floor && !strings.HasSuffix(g.packages, "/all") {
+				t.Errorf("%s (floor %d) names %s (floor %d)", f.packages, f.floor, g.packages, g.floor)
+			}
+		}
+	}
+}

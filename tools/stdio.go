@@ -1,0 +1,139 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// grace is how long a client that has closed its end still gets the answers to
+// what it had asked: a script pipes its requests and does not wait.
+const grace = 5 * time.Second
+
+// ServeStdio answers one client on the given streams until ctx or stdin ends.
+func (s *Server) ServeStdio(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	stdio := server.NewStdioServer(s.mcp)
+	stdio.SetErrorLogger(log.New(stderr, "trainmedic serve: ", 0))
+	server.WithWorkerPoolSize(workers)(stdio)
+	open := &unanswered{ids: map[string]bool{}, changed: make(chan struct{}, 1)}
+	err := stdio.Listen(ctx, &asking{from: stdin, open: open, ctx: ctx}, &answering{to: stdout, open: open})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("tools: serve stdio: %w", err)
+	}
+	return nil
+}
+
+// unanswered holds the ids of the requests that have no answer yet.
+type unanswered struct {
+	mu      sync.Mutex
+	ids     map[string]bool
+	changed chan struct{}
+}
+
+// asked notes a message of the client: a request opens its id.
+func (u *unanswered) asked(line []byte) {
+	if id, method := head(line); id != "" && method != "" {
+		u.mu.Lock()
+		u.ids[id] = true
+		u.mu.Unlock()
+	}
+}
+
+// answered notes a message of the server: a response closes its id.
+func (u *unanswered) answered(line []byte) {
+	id, method := head(line)
+	if id == "" || method != "" {
+		return
+	}
+	u.mu.Lock()
+	delete(u.ids, id)
+	u.mu.Unlock()
+	select {
+	case u.changed <- struct{}{}:
+	default:
+	}
+}
+
+func head(line []byte) (id, method string) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if json.Unmarshal(line, &m) != nil {
+		return "", ""
+	}
+	return string(m.ID), m.Method
+}
+
+// wait returns when every request has its answer, or the grace or ctx is over.
+func (u *unanswered) wait(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	for {
+		u.mu.Lock()
+		n := len(u.ids)
+		u.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-u.changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// asking is standard input whose end waits for the answers.
+type asking struct {
+	from io.Reader
+	open *unanswered
+	ctx  context.Context // of the one call of Listen that reads it
+	part []byte
+}
+
+func (a *asking) Read(p []byte) (int, error) {
+	n, err := a.from.Read(p)
+	a.part = eachLine(append(a.part, p[:n]...), a.open.asked)
+	if errors.Is(err, io.EOF) {
+		a.open.wait(a.ctx)
+	}
+	return n, err
+}
+
+// answering is standard output that notes the answers.
+type answering struct {
+	to   io.Writer
+	open *unanswered
+
+	mu   sync.Mutex
+	part []byte
+}
+
+func (a *answering) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n, err := a.to.Write(p)
+	a.part = eachLine(append(a.part, p[:n]...), a.open.answered)
+	return n, err
+}
+
+// eachLine hands over the whole lines and returns the rest.
+func eachLine(b []byte, f func([]byte)) []byte {
+	for {
+		line, rest, ok := bytes.Cut(b, []byte("\n"))
+		if !ok {
+			return b
+		}
+		f(line)
+		b = rest
+	}
+}
