@@ -76,15 +76,16 @@ type Line struct {
 
 // RankReader holds the metrics and the progress of one rank in one stream.
 type RankReader struct {
-	Rank     int
-	reader   *logformat.Reader
-	Series   map[string]*run.Series
-	Advances int // how often the training step moved on
-	LastStep int64
-	LastRef  run.Ref   // the last line that reported progress
-	LastTime time.Time // when it did
-	EvalLast run.Ref   // the last evaluation line
-	Evals    int
+	Rank      int
+	reader    *logformat.Reader
+	Series    map[string]*run.Series
+	Advances  int // how often the training step moved on
+	LastStep  int64
+	LastRef   run.Ref   // the last line that reported progress
+	LastTime  time.Time // when it did
+	EvalLast  run.Ref   // the last evaluation line
+	Evals     int
+	lastOrder int // of its last line
 }
 
 // Progress is what the rank's lines say of its progress.

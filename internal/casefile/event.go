@@ -1,6 +1,7 @@
 package casefile
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -61,15 +62,31 @@ func (f *File) Recovered(e *Event) bool {
 	if e.Sign.Sticky {
 		return false
 	}
-	if e.Trace != nil && e.Trace.Survived() {
+	if e.Trace != nil && f.survived(e.Trace) {
 		return true
 	}
-	return f.WentOn(e.Stream, e.Rank, e.Order, e.advances, e.At)
+	if (e.Trace != nil || abort.MatchString(e.Text)) && e.Stream.silent(e.Rank, e.Order) {
+		return false
+	}
+	return f.WentOn(e.Stream, e.Rank, e.advances, e.At)
 }
 
+// silent reports whether a rank says nothing any more after a place, though
+// other ranks do: launchers that tee flush late, so that the order of lines of
+// different ranks proves nothing.
+func (s *Stream) silent(rank, order int) bool {
+	r := s.Readers[rank]
+	return rank != run.NoRank && r != nil && r.lastOrder-order < 6
+}
+
+// abort are the words of a process that cannot go on.
+var abort = regexp.MustCompile(`terminate called|what\(\):|core dumped|Fatal Python error|\*\*\* (Abort|SIG)`)
+
 // WentOn reports whether training steps were reported after a place in a stream.
-func (f *File) WentOn(s *Stream, rank, order, advances int, at time.Time) bool {
-	_ = order
+func (f *File) WentOn(s *Stream, rank, advances int, at time.Time) bool {
+	if s == nil {
+		return false
+	}
 	r := s.progressReader(rank)
 	if r != nil {
 		return r.Advances-advances >= healedAfter

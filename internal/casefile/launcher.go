@@ -18,16 +18,21 @@ type Exit struct {
 	Host   string
 	PID    int
 	First  bool // the launcher calls it the root cause
-	Raised bool // its own report carries a traceback
+	Only   bool // and reports no other failure
+	Proven bool // the process left an error file of its own
+	Time   string
 	Ref    run.Ref
 }
 
 // launcherMarks are literals of the reports that exits are read from.
-var launcherMarks = []string{"(local_rank: ", "Root Cause (first observed", "exitcode  : ", "(exitcode: ", "exits with return code", "--local_rank=", "--local-rank=", ": task ", "noticed that process rank", "was invoked on rank", "-- Process ", " terminated with signal"}
+var launcherMarks = []string{"(local_rank: ", "Root Cause (first observed", "exitcode  : ", "(exitcode: ", "exits with return code", "--local_rank=", "--local-rank=", ": task ", "noticed that process rank", "was invoked on rank", "-- Process ", " terminated with signal", "error_file: ", "  time      : ", "<NO_OTHER_FAILURES>", "closing signal SIGTERM"}
 
 var (
 	elasticRank = regexp.MustCompile(`^\s*rank\s+: (\d+) \(local_rank: (\d+)\)`)
 	elasticCode = regexp.MustCompile(`^\s*exitcode\s+: (-?\d+) \(pid: (\d+)\)`)
+	elasticTime = regexp.MustCompile(`^\s*time\s+: (\S+)`)
+	elasticFile = regexp.MustCompile(`^\s*error_file: (\S+)`)
+	stopped     = regexp.MustCompile(`Sending process (\d+) closing signal SIGTERM`)
 	elasticFail = regexp.MustCompile(`failed \(exitcode: (-?\d+)\) local_rank: (\d+) \(pid: (\d+)\)`)
 	returnCode  = regexp.MustCompile(`--local[_-]rank=(\d+).*exits with return code = (-?\d+)`)
 	diedWith    = regexp.MustCompile(`--local[_-]rank=(\d+).*(?:died with <Signals\.\w+: (\d+)>|returned non-zero exit status (\d+))`)
@@ -47,15 +52,25 @@ func (rd *reading) launcher(l *lineAt) {
 	switch {
 	case strings.Contains(line, "Root Cause (first observed"):
 		rd.rootCause = true
+	case strings.Contains(line, "<NO_OTHER_FAILURES>"):
+		rd.onlyOne = true
+	case elasticTime.MatchString(line):
+		rd.exitTime = elasticTime.FindStringSubmatch(line)[1]
 	case elasticRank.MatchString(line):
 		m := elasticRank.FindStringSubmatch(line)
-		rd.exit(Exit{Rank: num(m[1]), Local: num(m[2]), First: rd.rootCause, Ref: l.ref})
+		rd.exit(Exit{Rank: num(m[1]), Local: num(m[2]), First: rd.rootCause, Only: rd.rootCause && rd.onlyOne, Time: rd.exitTime, Ref: l.ref})
 	case elasticCode.MatchString(line):
 		m := elasticCode.FindStringSubmatch(line)
 		if n := len(rd.f.Exits); n > 0 {
 			rd.f.Exits[n-1].Code, rd.f.Exits[n-1].PID = num(m[1]), num(m[2])
 		}
 		rd.rootCause = false
+	case elasticFile.MatchString(line):
+		if n := len(rd.f.Exits); n > 0 && elasticFile.FindStringSubmatch(line)[1] != "<N/A>" {
+			rd.f.Exits[n-1].Proven = true
+		}
+	case stopped.MatchString(line):
+		rd.exit(Exit{Rank: run.NoRank, Local: run.NoRank, Code: -15, PID: num(stopped.FindStringSubmatch(line)[1]), Ref: l.ref})
 	case elasticFail.MatchString(line):
 		m := elasticFail.FindStringSubmatch(line)
 		rd.exit(Exit{Rank: run.NoRank, Local: num(m[2]), Code: num(m[1]), PID: num(m[3]), First: true, Ref: l.ref})

@@ -65,6 +65,8 @@ type reading struct {
 	hits      []hit
 	tail      ring
 	rootCause bool // the launcher's next entry is what it calls the root cause
+	onlyOne   bool // it reported no other failure
+	exitTime  string
 	wasCR     bool // the line before ended in \r: a state of a progress bar
 }
 
@@ -259,6 +261,7 @@ func (rd *reading) measure(l *lineAt) {
 		r = &RankReader{Rank: l.rank, reader: logformat.NewReader(), Series: map[string]*run.Series{}, LastStep: -1}
 		rd.s.Readers[l.rank] = r
 	}
+	r.lastOrder = rd.order
 	v, ok := r.reader.Line(l.text)
 	if !ok {
 		return

@@ -148,7 +148,7 @@ func (rd *reading) open(l *lineAt, before *Traceback, at int) *Traceback {
 			t.shape = shapeOf(pre)
 		}
 	}
-	t.Handled = rd.announced(l)
+	t.Handled, t.ignored = rd.announced(l)
 	if before != nil && before.done {
 		switch {
 		case before.chain:
@@ -162,16 +162,16 @@ func (rd *reading) open(l *lineAt, before *Traceback, at int) *Traceback {
 }
 
 // announced reports whether the line at hand or the one before it says that an
-// exception was expected.
-func (rd *reading) announced(l *lineAt) bool {
-	if l.prefix.Level == "WARNING" || l.prefix.Level == "WARN" || l.prefix.Level == "INFO" || l.prefix.Level == "DEBUG" || expected.Match(l.text) {
-		return true
-	}
+// exception was expected, and whether the interpreter itself ignores it.
+func (rd *reading) announced(l *lineAt) (handled, ignored bool) {
+	before := ""
 	lines := rd.tail.lines()
 	if n := len(lines); n > 1 && lines[n-2].Rank == l.rank {
-		return expected.MatchString(lines[n-2].Text)
+		before = lines[n-2].Text
 	}
-	return false
+	ignored = strings.Contains(before, "Exception ignored in")
+	quiet := l.prefix.Level == "WARNING" || l.prefix.Level == "INFO" || l.prefix.Level == "DEBUG"
+	return ignored || quiet || expected.Match(l.text) || expected.MatchString(before), ignored
 }
 
 // closed files a traceback whose exception line has come.
@@ -256,7 +256,12 @@ func (rd *reading) event(s *Sign, l *lineAt, groups map[string]string) *Event {
 // rank, and training did not go on between them.
 func (rd *reading) file(e *Event) {
 	for key, value := range e.Sign.Sets {
-		rd.f.AddFact(run.Fact{Key: key, Value: expand(value, e.Groups), From: e.Ref})
+		if v := expand(value, e.Groups); v != "" {
+			rd.f.AddFact(run.Fact{Key: key, Value: v, From: e.Ref})
+		}
+	}
+	if e.Trace != nil && e.Trace.Known == nil && e.Sign.Role == report.RoleCause {
+		e.Trace.Known = e
 	}
 	k := eventKey{e.Sign, e.Rank}
 	same := rd.s.lastEvent[k]
@@ -276,9 +281,6 @@ func (rd *reading) file(e *Event) {
 	}
 	if e.Sign.Role == report.RoleCause || e.Sign.Role == report.RoleSymptom || e.Sign.Role == report.RoleContext {
 		e.Context = rd.context()
-	}
-	if e.Trace != nil && e.Trace.Known == nil && e.Sign.Role == report.RoleCause {
-		e.Trace.Known = e
 	}
 	rd.s.lastEvent[k] = append(same, e)
 	rd.f.Events = append(rd.f.Events, e)

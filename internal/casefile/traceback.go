@@ -29,7 +29,8 @@ type Traceback struct {
 	// Handled says that the program expected it: the line before, or the logger's
 	// level, tells that it was caught, retried, skipped or ignored.
 	Handled     bool
-	end         int // order of the exception's own line
+	ignored     bool // the interpreter itself ignored it, while it was shutting down
+	end         int  // order of the exception's own line
 	advances    int
 	done        bool
 	rich        bool
@@ -67,19 +68,38 @@ var (
 )
 
 // TracebackRecovered reports whether the exception was survived: training went
-// on after it, or the program had expected it and went on printing.
+// on after it, or the program had expected it and went on.
 func (f *File) TracebackRecovered(t *Traceback) bool {
-	return f.WentOn(t.Stream, t.Rank, t.Order, t.advances, t.At) || t.Survived()
+	if t.Stream.silent(t.Rank, t.end) {
+		return t.ignored
+	}
+	return f.WentOn(t.Stream, t.Rank, t.advances, t.At) || f.survived(t)
 }
 
-// Survived reports whether the program handled the exception and had more to say.
-func (t *Traceback) Survived() bool {
-	return t.Handled && t.Stream.orders-t.end > 3
+// wentOnFor is how many lines a program must print after an exception that it
+// announced as expected; fewer are what the end of a process prints.
+const wentOnFor = 12
+
+// survived reports whether the program handled the exception and went on: it had
+// more to say, and no other exception of that rank ended it later.
+func (f *File) survived(t *Traceback) bool {
+	if !t.Handled || t.ignored {
+		return t.ignored
+	}
+	if r := t.Stream.progressReader(t.Rank); r != nil && r.Advances > t.advances {
+		return true
+	}
+	for _, o := range f.Tracebacks {
+		if o.Stream == t.Stream && o.Rank == t.Rank && o.Order > t.Order && !o.Handled {
+			return false
+		}
+	}
+	return t.Stream.orders-t.end > wentOnFor
 }
 
 // expected are the words with which a program announces an exception that it
 // caught, on the line before the traceback or on its first line.
-var expected = regexp.MustCompile(`(?i)(\bretry|retrying|will be retried|\bskipp(ed|ing)\b|exception ignored in|\bignor(ed|ing)\b|non-fatal|falling back|\bcaught\b|fits failed with the following|continuing (without|with|anyway)|\bwarning\b|attempt \d+ (of|/) ?\d+ failed)`)
+var expected = regexp.MustCompile(`(?i)(\bretry|retrying|will be retried|\bskipp(ed|ing)\b|\bignor(ed|ing)\b|non-fatal|falling back|fits failed with the following|continuing (without|with|anyway)|attempt \d+ (of|/) ?\d+ failed)`)
 
 // InFrames reports whether a frame matches.
 func (t *Traceback) InFrames(re *regexp.Regexp) bool {

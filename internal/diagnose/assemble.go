@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -26,8 +27,8 @@ func assemble(f *casefile.File, r judge.Ruling) *report.Diagnosis {
 	}
 	d.LastProgress = progress(f)
 	d.Metrics = metrics(f)
-	d.Checkpoints, d.BestCheckpoint = checkpoints(f.Checkpoints)
-	d.Pipeline = pipeline(f.Pipeline)
+	d.Checkpoints, d.BestCheckpoint = checkpoints(f.Checkpoints, r.Onset)
+	d.Pipeline = pipeline(f)
 	d.Findings = findings(d)
 	return d
 }
@@ -103,8 +104,9 @@ func Summarize(s *run.Series) report.Metric {
 	return m
 }
 
-// checkpoints lists what was saved; the best is the newest proven complete.
-func checkpoints(in []run.Checkpoint) ([]report.Checkpoint, *string) {
+// checkpoints lists what was saved; the best is the newest proven complete that
+// was written before training went wrong (onset, -1 when it did not).
+func checkpoints(in []run.Checkpoint, onset int64) ([]report.Checkpoint, *string) {
 	out := []report.Checkpoint{}
 	var best *run.Checkpoint
 	for i, c := range in {
@@ -118,7 +120,7 @@ func checkpoints(in []run.Checkpoint) ([]report.Checkpoint, *string) {
 			r.ModifiedAt = &at
 		}
 		out = append(out, r)
-		if c.Complete != nil && *c.Complete && (best == nil || newer(c, *best)) {
+		if c.Complete != nil && *c.Complete && !(onset >= 0 && c.Step >= onset) && (best == nil || newer(c, *best)) {
 			best = &in[i]
 		}
 	}
@@ -136,9 +138,12 @@ func newer(a, b run.Checkpoint) bool {
 	return a.ModifiedAt.After(b.ModifiedAt)
 }
 
-func pipeline(p *run.Pipeline) *report.PipelineState {
+// pipeline summarizes the orchestrated run; where no resource was read, the
+// tasks that the orchestrator's own log calls failed.
+func pipeline(f *casefile.File) *report.PipelineState {
+	p := f.Pipeline
 	if p == nil {
-		return nil
+		return pipelineFromLog(f)
 	}
 	s := &report.PipelineState{Name: p.Name, State: p.State, FailedTasks: []string{}, Tasks: map[string]int{}}
 	var failedAt, doneAt time.Time
@@ -157,6 +162,23 @@ func pipeline(p *run.Pipeline) *report.PipelineState {
 			}
 		}
 	}
+	return s
+}
+
+func pipelineFromLog(f *casefile.File) *report.PipelineState {
+	s := &report.PipelineState{Name: f.Value("pod.name"), State: "FAILED", FailedTasks: []string{}, Tasks: map[string]int{}}
+	for _, v := range f.FactsUnder("task.failed") {
+		if !slices.Contains(s.FailedTasks, v.Value) {
+			s.FailedTasks = append(s.FailedTasks, v.Value)
+		}
+	}
+	if v := f.Value("pod.task"); v != "" && strings.EqualFold(f.Value("pod.phase"), "failed") && len(s.FailedTasks) == 0 {
+		s.FailedTasks = append(s.FailedTasks, v)
+	}
+	if len(s.FailedTasks) == 0 {
+		return nil
+	}
+	s.FirstFailedTask, s.Tasks["FAILED"] = &s.FailedTasks[0], len(s.FailedTasks)
 	return s
 }
 

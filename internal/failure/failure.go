@@ -49,6 +49,7 @@ type Sighting struct {
 	Recovered bool
 	YieldsTo  []report.Class
 	Also      []run.Ref // further lines
+	Onset     int64     // the step at which it began, 0 when that is Step
 }
 
 // Cause is one reason for failures of its class. When may be nil: then only

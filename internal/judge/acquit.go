@@ -11,7 +11,7 @@ import (
 // acquit writes the verdict when nothing that was seen stays unhealed: none, or
 // unknown where the run should have gone on and nobody says why it did not.
 func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
-	r := Ruling{Verdict: report.NewVerdict(), Decision: report.Go}
+	r := Ruling{Verdict: report.NewVerdict(), Decision: report.Go, Onset: -1}
 	r.Framework = f.Framework
 	r.ExitCode, r.Signal = exit(f)
 	book := &references{}
@@ -25,7 +25,10 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 		}
 		r.MissingEvidence = append(missing(f), ask(f))
 	} else {
-		r.PrimaryCause, r.RunStatus, r.CauseConfidence = report.None, report.Healthy, 0.9
+		r.PrimaryCause, r.RunStatus, r.CauseConfidence = report.None, report.Healthy, 0.6
+		if outcome(f).completed {
+			r.CauseConfidence = 0.9
+		}
 		r.RootCause = "Nothing in what was read says that the run failed."
 		for _, s := range all {
 			if s.recovered && s.weight >= 0.6 && s.class != report.NaNInf && s.class != report.Divergence {
@@ -49,7 +52,7 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 func unexplained(f *casefile.File) (string, casefile.Evidence) {
 	end := outcome(f)
 	for _, t := range f.Tracebacks {
-		if t.Later == nil && !f.TracebackRecovered(t) && !end.after(t.Stream, t.Order, t.At) && lastWord(t) {
+		if t.Later == nil && !f.TracebackRecovered(t) && !end.after(t.Stream, t.Order, t.At, true) && lastWord(t) {
 			return fmt.Sprintf("The run ended with %s, which no known kind of failure explains.", t.Type),
 				casefile.Evidence{Ref: t.Ref, Rank: t.Rank, Text: t.Type + ": " + t.Message}
 		}

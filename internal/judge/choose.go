@@ -36,20 +36,28 @@ func choose(b *failure.Book, alive []*suspect) *suspect {
 }
 
 // explain marks suspects whose class is explained by another class's
-// cause-line: a watchdog timeout by the rank that raised.
+// cause-line: a watchdog timeout by the rank that raised. Two that would explain
+// each other explain nothing.
 func explain(b *failure.Book, alive []*suspect) {
 	for _, s := range alive {
-		yields := s.yields
-		if c := b.Class(s.class); c != nil {
-			yields = append(slices.Clone(yields), c.YieldsTo...)
-		}
 		for _, o := range alive {
-			if o != s && o.class != s.class && o.role == report.RoleCause && slices.Contains(yields, o.class) && o.weight >= 0.4 {
+			if o.class != s.class && o.role == report.RoleCause && o.weight >= 0.4 && s.yieldsTo(b, o.class) &&
+				!(s.role == report.RoleCause && o.yieldsTo(b, s.class)) {
 				s.yielded = o.class
 				break
 			}
 		}
 	}
+}
+
+// yieldsTo reports whether the suspect, or its class, leaves the verdict to
+// another class.
+func (s *suspect) yieldsTo(b *failure.Book, other report.Class) bool {
+	if slices.Contains(s.yields, other) {
+		return true
+	}
+	c := b.Class(s.class)
+	return c != nil && slices.Contains(c.YieldsTo, other)
 }
 
 // beats reports whether s is the better explanation than t.

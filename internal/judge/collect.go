@@ -4,6 +4,7 @@
 package judge
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -28,6 +29,7 @@ type suspect struct {
 	text      string
 	at        time.Time
 	step      int64
+	onset     int64 // the step at which it began, 0 when that is step
 	stream    *casefile.Stream
 	streamNo  int
 	order     int
@@ -56,12 +58,16 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 		if e.Sign.Role != report.RoleCause && e.Sign.Role != report.RoleSymptom {
 			continue
 		}
+		role := e.Sign.Role
+		if e.Sign.Class == report.NCCL && consequence.MatchString(e.Text) {
+			role = report.RoleSymptom
+		}
 		out = append(out, &suspect{
-			class: e.Sign.Class, role: e.Sign.Role, weight: e.Sign.Weight, cause: e.Sign.Cause, id: e.Sign.ID,
+			class: e.Sign.Class, role: role, weight: e.Sign.Weight, cause: e.Sign.Cause, id: e.Sign.ID,
 			says: e.Sign.Says, rank: e.Rank, ref: e.Ref, lastRef: e.LastRef, text: e.Text, at: e.At, step: e.Step,
 			stream: e.Stream, streamNo: no[e.Stream], order: e.Order, count: e.Count, trace: e.Trace,
 			context: e.Context, yields: e.Sign.YieldsTo, sticky: e.Sign.Sticky, live: e.Sign.Live,
-			recovered: f.Recovered(e) || !e.Sign.Sticky && end.after(e.Stream, e.Order, e.At),
+			recovered: f.Recovered(e) || !e.Sign.Sticky && end.after(e.Stream, e.Order, e.At, e.Trace != nil),
 		})
 	}
 	for _, c := range b.Classes {
@@ -74,15 +80,25 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 	return out
 }
 
+// consequence are the words in which a rank says that a peer went away or did not
+// answer: never the reason, whatever else the line says.
+var gone = regexp.MustCompile(`Connection closed by (remote )?peer|Connection reset by peer|Broken pipe|Timed out waiting \d+ ?ms for (recv|send)|remote process exited|communicator was aborted on rank`)
+
+// consequence adds the watchdog's report, which a detector may still read more from.
+var consequence = regexp.MustCompile(`Connection closed by (remote )?peer|Connection reset by peer|Broken pipe|Timed out waiting \d+ ?ms for (recv|send)|remote process exited|communicator was aborted on rank|Watchdog caught collective operation timeout`)
+
 func sighted(c *failure.Class, d *failure.Detector, s failure.Sighting, no map[*casefile.Stream]int, byName map[string]*casefile.Stream) *suspect {
 	st := byName[s.Ref.File]
 	role := s.Role
 	if role == "" {
 		role = report.RoleCause
 	}
+	if c.ID == report.NCCL && gone.MatchString(s.Text) {
+		role = report.RoleSymptom
+	}
 	v := &suspect{
 		class: c.ID, role: role, weight: s.Weight, cause: s.Cause, id: d.Name, says: s.Says, rank: s.Rank,
-		ref: s.Ref, lastRef: s.Ref, also: s.Also, text: s.Text, step: s.Step, stream: st, count: 1,
+		ref: s.Ref, lastRef: s.Ref, also: s.Also, text: s.Text, step: s.Step, onset: s.Onset, stream: st, count: 1,
 		yields: s.YieldsTo, status: s.Status, recovered: s.Recovered,
 	}
 	if st != nil {
@@ -102,23 +118,31 @@ type mark struct {
 	stream *casefile.Stream
 	order  int
 	at     time.Time
+	weak   bool // printed on the way out, whatever happened
 }
 
 // outcome gathers the lines that say that the run ended well.
 func outcome(f *casefile.File) ending {
 	var e ending
 	for _, v := range f.Events {
-		if v.Sign.Sets["run.outcome"] == "completed" {
+		switch v.Sign.Sets["run.outcome"] {
+		case "completed":
 			e.completed = true
-			e.marks = append(e.marks, mark{v.Stream, v.Order, v.At})
+			e.marks = append(e.marks, mark{v.Stream, v.Order, v.At, false})
+		case "ended":
+			e.marks = append(e.marks, mark{v.Stream, v.Order, v.At, true})
 		}
 	}
 	return e
 }
 
-// after reports whether the run said that it ended well after a place.
-func (e ending) after(s *casefile.Stream, order int, at time.Time) bool {
+// after reports whether the run said that it ended well after a place. What is
+// printed on the way out of an exception too does not heal one.
+func (e ending) after(s *casefile.Stream, order int, at time.Time, raised bool) bool {
 	for _, m := range e.marks {
+		if m.weak && raised {
+			continue
+		}
 		if m.stream == s && m.order > order {
 			return true
 		}

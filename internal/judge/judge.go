@@ -20,6 +20,7 @@ type Ruling struct {
 	Decision report.Decision
 	Context  *casefile.Context // around the proving line
 	Proof    casefile.Evidence // the line that proves the primary cause
+	Onset    int64             // the step at which training went wrong, -1 when it is not that kind
 }
 
 // Case judges a case file.
@@ -40,7 +41,7 @@ func Case(b *failure.Book, f *casefile.File) Ruling {
 
 // convict writes the verdict for a primary suspect.
 func convict(b *failure.Book, f *casefile.File, primary *suspect, alive, all []*suspect) Ruling {
-	r := Ruling{Verdict: report.NewVerdict()}
+	r := Ruling{Verdict: report.NewVerdict(), Onset: onset(f, primary)}
 	class := b.Class(primary.class)
 	cause, backing := causeOf(class, primary, f)
 	r.Framework = f.Framework
@@ -77,6 +78,21 @@ func convict(b *failure.Book, f *casefile.File, primary *suspect, alive, all []*
 		r.Context = primary.trace.Context
 	}
 	return r
+}
+
+// onset is the step from which on the weights are lost: of the first non-finite
+// loss, or of the rise.
+func onset(f *casefile.File, primary *suspect) int64 {
+	if primary.class != report.NaNInf && primary.class != report.Divergence {
+		return -1
+	}
+	if primary.onset > 0 {
+		return primary.onset
+	}
+	if s := f.Series("loss"); s != nil && s.FirstNonFinite != nil && s.FirstNonFinite.Step >= 0 {
+		return s.FirstNonFinite.Step
+	}
+	return primary.step
 }
 
 // causeOf is the reason within the class: the one whose facts speak strongest,

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,34 +13,58 @@ import (
 
 // failingRank is the rank that failed first: the one whose line proves the
 // cause, else the one that shows the same error, else what exits and the list
-// of the ranks that merely waited leave over. What a launcher calls the first
-// failure is taken only when nothing else tells: it names survivors.
+// of the ranks that merely waited leave over. A launcher's claim counts only
+// where it carries information: it names the lowest rank of those that failed in
+// the same second, survivors included.
 func failingRank(f *casefile.File, primary *suspect, all []*suspect) int {
-	for _, ask := range []func() int{
-		func() int { return firstRank(primary, all) },
-		func() int { return rankOfMessage(primary, all) },
-		func() int { return rankByExit(f.Exits, primary, waited(all)) },
-		func() int { return absentee(f, primary, all) },
-		func() int { return onlyRank(f) },
-	} {
-		if r := ask(); r != run.NoRank {
+	victims := waited(all)
+	if primary.class == report.NCCL && primary.role == report.RoleSymptom && consequence.MatchString(primary.text) {
+		// the line is a victim's: its rank is the one that is not at fault
+		if r := rankByExit(f.Exits, primary, all, victims, true); r != run.NoRank {
 			return r
 		}
+		return absentee(f, primary, victims)
 	}
-	return run.NoRank
+	if r := firstRank(f, primary, all); r != run.NoRank {
+		return r
+	}
+	if r := rankOfMessage(primary, all); r != run.NoRank {
+		return r
+	}
+	if r := rankByExit(f.Exits, primary, all, victims, false); r != run.NoRank {
+		return r
+	}
+	if r := absentee(f, primary, victims); r != run.NoRank {
+		return r
+	}
+	return onlyRank(f)
 }
 
 // firstRank is the primary's own rank, or the earliest of those that show the
-// same sign.
-func firstRank(primary *suspect, all []*suspect) int {
+// same sign. Where only the place in one log orders them, the launcher's claim
+// decides among them.
+func firstRank(f *casefile.File, primary *suspect, all []*suspect) int {
 	first := primary
+	var claimed *suspect
+	claim := run.NoRank
+	for _, e := range f.Exits {
+		if e.First && e.Rank != run.NoRank {
+			claim = e.Rank
+		}
+	}
 	for _, s := range all {
 		if s.recovered || s.class != primary.class || s.id != primary.id || s.rank == run.NoRank {
 			continue
 		}
+		if s.rank == claim {
+			claimed = s
+		}
 		if first.rank == run.NoRank || s.compare(first) < 0 {
 			first = s
 		}
+	}
+	if claimed != nil && !first.at.Before(claimed.at) {
+		return claim
 	}
 	return first.rank
 }
@@ -86,52 +111,109 @@ func waited(all []*suspect) map[int]bool {
 
 var namedRank = regexp.MustCompile(`(?i)(?:\bon rank |\[rank |\[rank)(\d+)`)
 
-// rankByExit prefers a process that a signal of its own ended (not an abort or a
-// termination: survivors die of those), then one that did not merely wait, then
-// the launcher's claim. Reports of the node that proves the cause come first.
-func rankByExit(exits []casefile.Exit, primary *suspect, waited map[int]bool) int {
-	best, grade := run.NoRank, 0
+// rankByExit grades the processes that launchers report: one that a signal of
+// its own ended (not an abort or a termination: survivors die of those), then
+// one that did not merely wait. Reports of the node that proves the cause come
+// first. Two of the same grade are no answer, unless all failed alike.
+func rankByExit(exits []casefile.Exit, primary *suspect, all []*suspect, waited map[int]bool, notVictims bool) int {
+	// where the primary is a victim's line, those that raised or aborted are victims too
+	best, grade, tie := run.NoRank, 0, false
+	alike := failedAlike(exits, primary, all)
 	for _, e := range exits {
 		rank := e.Rank
 		if rank == run.NoRank {
 			rank = e.Local
 		}
-		g := 10
-		switch {
-		case rank == run.NoRank || e.Code == -15 || e.Code == 143:
+		if rank == run.NoRank || e.Code == -15 || e.Code == 143 || notVictims && (waited[rank] || e.Code >= 0 || e.Code == -6) {
 			continue
-		case e.Code < 0 && e.Code != -6:
-			g += 40
-		case e.Code == -6:
-			g -= 5
 		}
-		if e.Ref.File == primary.ref.File {
-			g += 20
+		g := gradeOf(e, primary, waited, rank, alike)
+		switch {
+		case g > grade:
+			best, grade, tie = rank, g, false
+		case g == grade && rank != best:
+			tie = true
 		}
-		if e.Rank != run.NoRank {
-			g += 3 // a global rank says more than a local one
-		}
-		if !waited[rank] {
-			g += 8
-		}
-		if e.First {
-			g += 4
-		}
-		if g > grade {
-			best, grade = rank, g
-		}
+	}
+	if tie && !alike {
+		return run.NoRank
 	}
 	return best
 }
 
+func gradeOf(e casefile.Exit, primary *suspect, waited map[int]bool, rank int, alike bool) int {
+	g := 10
+	switch {
+	case e.Code < 0 && e.Code != -6:
+		g += 40
+	case e.Code == -6 && nativeAbort.MatchString(primary.text):
+		g += 40
+	case e.Code == -6:
+		g -= 5
+	}
+	if e.Ref.File == primary.ref.File {
+		g += 20
+	}
+	if !waited[rank] {
+		g += 8
+	}
+	if e.Only || e.Proven || e.First && alike {
+		g += 4
+	}
+	if e.Rank != run.NoRank {
+		g++ // a global rank says more than a local one
+	}
+	return g
+}
+
+// nativeAbort are the words of a process that C++ code ended.
+var nativeAbort = regexp.MustCompile(`what\(\):|terminate called|enforce fail|\*\*\* Abort`)
+
+// failedAlike reports whether the primary's line came at least as often as
+// processes failed: then all failed in the same way.
+func failedAlike(exits []casefile.Exit, primary *suspect, all []*suspect) bool {
+	ranks, shown := map[int]bool{}, map[string]int{}
+	for _, e := range exits {
+		if e.Rank != run.NoRank && e.Code != -15 {
+			ranks[e.Rank] = true
+		}
+	}
+	for _, s := range all {
+		if s.class == primary.class && !s.recovered {
+			shown[s.id] += s.count
+		}
+	}
+	most := 0
+	for _, n := range shown {
+		most = max(most, n)
+	}
+	return len(ranks) <= 1 || most >= len(ranks)
+}
+
 // absentee is the one rank of the job that is missing among those that timed
 // out waiting for it.
-func absentee(f *casefile.File, primary *suspect, all []*suspect) int {
+func absentee(f *casefile.File, primary *suspect, there map[int]bool) int {
 	if primary.class != report.NCCL && primary.class != report.Stalled {
 		return run.NoRank
 	}
-	there := waited(all)
+	there = maps.Clone(there)
+	stopped := 0
+	for _, e := range f.Exits {
+		rank := e.Rank
+		if rank == run.NoRank {
+			rank = e.Local
+		}
+		switch {
+		case e.Code == -15 && rank == run.NoRank:
+			stopped++
+		case rank != run.NoRank && e.Code != -15:
+			there[rank] = true
+		}
+	}
 	world := worldSize(f, there)
+	if stopped == 1 && world <= len(there) {
+		world = len(there) + 1
+	}
 	if world < 2 || len(there) != world-1 {
 		return run.NoRank
 	}

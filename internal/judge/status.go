@@ -2,58 +2,70 @@ package judge
 
 import (
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-// status says how a failed run ended or stands.
+// status says how a failed run ended or stands. Hung is also a run that a person
+// or a limit ended while it made no progress.
 func status(f *casefile.File, primary *suspect, alive []*suspect) report.RunStatus {
-	if primary.status != "" && !(primary.status == report.Diverged && fatal(f, alive)) {
-		if primary.status == report.Hung && fatal(f, alive) {
-			return report.Crashed
-		}
-		return primary.status
-	}
 	if stillThere(f) {
 		return report.Hung
 	}
-	ended := outcome(f)
-	switch primary.class {
-	case report.EvalMismatch:
+	died := fatal(f, alive)
+	waiting := primary.class == report.Stalled || primary.status == report.Hung || primary.class == report.NCCL && endedByLimit(alive)
+	switch {
+	case waiting && !died:
+		return report.Hung
+	case primary.status == report.Degraded || primary.class == report.EvalMismatch:
 		return report.Degraded
-	case report.NaNInf, report.Divergence:
-		if !fatal(f, alive) {
-			return report.Diverged
-		}
-	case report.Stalled:
-		if !fatal(f, alive) {
-			return report.Hung
-		}
-	}
-	if primary.sticky && !fatal(f, alive) && (ended.completed || f.WentOn(primary.stream, primary.rank, primary.order, 0, primary.at)) {
+	case (primary.status == report.Diverged || primary.class == report.NaNInf || primary.class == report.Divergence) && !died:
+		return report.Diverged
+	case primary.sticky && !died && (outcome(f).completed || f.WentOn(primary.stream, primary.rank, 0, primary.at)):
 		return report.Degraded
 	}
 	return report.Crashed
 }
 
-// fatal reports whether something says that a process ended by an error: an
-// uncaught exception, an abort, a launcher's report.
+// fatal reports whether a process ended by an error of its own: an exception
+// that nobody caught, an abort, a signal that no scheduler sent.
 func fatal(f *casefile.File, alive []*suspect) bool {
+	limit := endedByLimit(alive)
 	for _, s := range alive {
-		if s.trace != nil || s.class == report.NCCL || s.class == report.Crash {
+		switch {
+		case s.trace != nil, s.class == report.NCCL && aborts.MatchString(s.text):
+			return true
+		case s.class == report.Crash && !limit && s.status == "":
 			return true
 		}
 	}
+	end := outcome(f)
 	for _, t := range f.Tracebacks {
-		if !f.TracebackRecovered(t) && !outcome(f).after(t.Stream, t.Order, t.At) && t.Type != "KeyboardInterrupt" {
+		if !f.TracebackRecovered(t) && !end.after(t.Stream, t.Order, t.At, true) && t.Type != "KeyboardInterrupt" && t.Type != "SystemExit" {
 			return true
 		}
 	}
 	v := f.Value("exit.code")
-	return v != "" && v != "0"
+	return v != "" && v != "0" && !limit
 }
+
+// endedByLimit reports whether a scheduler, a service or a person ended the run.
+func endedByLimit(alive []*suspect) bool {
+	for _, s := range alive {
+		if byLimit.MatchString(s.text) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	byLimit = regexp.MustCompile(`(?i)(due to time limit|due to preemption|MaxRuntimeExceeded|MaxWaitTimeExceeded|activeDeadlineSeconds|DeadlineExceeded|CANCELLED AT|KeyboardInterrupt|state[^a-z]{1,4}TIMEOUT|scancel|JOB_STATE_EXPIRED|walltime)`)
+	aborts  = regexp.MustCompile(`(?i)(abort|terminat|exception|taking the entire process down|taking down the entire process|\bError\b)`)
+)
 
 // stillThere reports whether a scheduler or service still shows the run as
 // running although it failed.

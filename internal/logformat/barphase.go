@@ -26,7 +26,10 @@ func (r *Reader) barPhase(d bar, s *barState) Phase {
 // is training when it takes its time.
 func (r *Reader) guess(d bar) Phase {
 	step, total := r.course.step()
+	o := r.course.rounds["tqdm"]
 	switch {
+	case o != nil && o.batches > 0 && o.batches != d.total && total != d.total:
+		return PhaseEval
 	case total > 0 && d.total == total:
 		return PhaseTrain
 	case r.plan.announced && r.plan.total > 0, step > 0 && step < total && len(d.desc) == 0:

@@ -148,26 +148,25 @@ func (c *counts) first() int {
 // measured adds the line's values. Strong evidence is a known metric, weak a
 // named decimal.
 func (r *Reader) measured(b []byte, ps []pair, c counts, out *Reading) (strong, weak bool) {
-	evalSegment := false
+	evalSegment, unit := false, "" // unit of the number before, which is no key of the next
 	for i := range ps {
 		p := &ps[i]
 		if i == c.step || i == c.batch || i == c.epoch {
+			unit = ""
 			continue
 		}
-		if len(p.key) == 0 {
+		own := len(p.key) > 0 && (unit == "" || len(bytes.TrimSpace(b[ps[i-1].end:p.at])) != len(p.key))
+		if unit = unitRate(b, p, own); unit != "" {
+			r.add(unit, p.val)
+			weak = true
+			continue
+		}
+		if !own {
 			if i == c.step+1 && i > 0 && !p.int && bytes.IndexByte(b[ps[i-1].end:p.at], ':') >= 0 && containsFold(b[:ps[i-1].at], "loss") {
 				r.add("loss", p.val) // "Training loss at step 40: 1.0358"
 				strong = true
 			}
 			continue
-		}
-		if u := unitRate(b, p); u != "" {
-			r.add(u, p.val)
-			weak = true
-			continue
-		}
-		if i > 0 && unitRate(b, &ps[i-1]) != "" && len(bytes.TrimSpace(b[ps[i-1].end:p.at])) == len(p.key) {
-			continue // its key was the unit of the number before
 		}
 		name := r.metric(b, p)
 		if string(p.key) == "reached" {

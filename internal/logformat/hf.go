@@ -35,7 +35,7 @@ func (r *Reader) transformers(l line, out *Reading) bool {
 			if name == "" {
 				name = r.spelled(b, p)
 			}
-			if name != "" {
+			if name != "" && !(name == "loss" && contains(b, "'train_runtime'")) { // the mean over the whole run
 				r.add(name, p.val)
 			}
 		}
@@ -134,5 +134,28 @@ func (r *Reader) ranSteps(b []byte, m *track, epoch float64, out *Reading) bool 
 		a.total = a.step
 	}
 	r.advance(a, out)
+	return true
+}
+
+// metricsBlock reads a row of the Trainer's closing tables, "  eval_wer    =  12.3",
+// behind a logger's prefix or not.
+func (r *Reader) metricsBlock(l line, out *Reading) bool {
+	i := bytes.Index(l.b, []byte("eval_"))
+	if i < 0 || i > 0 && !isSpace(l.b[i-1]) {
+		return false
+	}
+	name, rest, ok := bytes.Cut(l.b[i:], []byte(" = "))
+	name = bytes.TrimRight(name, " ")
+	if !ok || bytes.IndexByte(name, ' ') >= 0 || len(name) > 64 {
+		return false
+	}
+	rest = bytes.TrimSpace(rest)
+	v, n := number(rest)
+	if n == 0 || n != len(rest) {
+		return false
+	}
+	r.add(Canonical(string(name)), v)
+	out.Values, out.Phase = r.values, PhaseEval
+	r.here(out)
 	return true
 }

@@ -147,28 +147,6 @@ func sign(b []byte) int {
 	return 1
 }
 
-// scaled is number with a suffix of thousands, millions or billions, as rates
-// and token counts carry it.
-func scaled(b []byte) (float64, int) {
-	v, n := number(b)
-	if n == 0 || n >= len(b) {
-		return v, n
-	}
-	f := 0.0
-	switch b[n] {
-	case 'k', 'K':
-		f = 1e3
-	case 'm', 'M':
-		f = 1e6
-	case 'b', 'B', 'G':
-		f = 1e9
-	}
-	if f == 0 || n+1 < len(b) && isWord(b[n+1]) {
-		return v, n
-	}
-	return v * f, n + 1
-}
-
 // integer reads the unsigned integer at the start of b.
 func integer(b []byte) (int64, int) {
 	var v int64

@@ -151,19 +151,19 @@ func (p *Prefix) numberIn(in, rest []byte, end int) int {
 	if has(rank, "mpirank:") {
 		rank = rank[len("mpirank:"):]
 	}
-	close := bytes.IndexByte(rest, '>')
+	shut := bytes.IndexByte(rest, '>')
 	v, n = integer(rank)
-	if close < 0 || n == 0 || n > 6 {
+	if shut < 0 || n == 0 || n > 6 {
 		return 0
 	}
-	p.Rank, p.Local, p.Stream = int(v), false, string(rest[1:close])
+	p.Rank, p.Local, p.Stream = int(v), false, string(rest[1:shut])
 	if p.Stream != "stdout" && p.Stream != "stderr" {
 		p.Stream = ""
 	}
 	if n < len(rank) && rank[n] == ',' {
 		p.Worker = string(rank[n+1:])
 	}
-	return end + 1 + close + 1 + separator(rest[close+1:])
+	return end + 1 + shut + 1 + separator(rest[shut+1:])
 }
 
 // role reads torchelastic's "[default0]:".

@@ -31,7 +31,7 @@ func (p *Prefix) journal(b []byte) int {
 	}
 	end := bytes.Index(b[:min(len(b), 120)], []byte("]: "))
 	open := bytes.IndexByte(b[:min(len(b), 120)], '[')
-	if end < 0 || open < 0 || open > end || bytes.Count(b[16:open], []byte(" ")) != 1 {
+	if end < 0 || open < 16 || open > end || bytes.Count(b[16:open], []byte(" ")) != 1 {
 		return 0
 	}
 	p.Worker = string(b[16 : end+1])
@@ -109,7 +109,7 @@ func isHost(name []byte, joints int) bool {
 			return false
 		}
 	}
-	for _, s := range [...]string{".py", ".cc", ".cpp", ".cu", ".h", ".c", ".so", ".sh", ".json", ".yaml", ".pt", ".go"} {
+	for _, s := range [...]string{".py", ".cc", ".cpp", ".cu", ".h", ".c", ".so", ".sh", ".json", ".yaml", ".pt", ".go", "error", "exception", "warning", "interrupt"} {
 		if endsFold(name, s) {
 			return false
 		}

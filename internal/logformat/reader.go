@@ -63,6 +63,7 @@ var formats = []format{
 	{"fastai", mDigit | mPercent | mPipe | mEpoch, mBracket, (*Reader).fastprogress},
 	{"lightning-rich", mDigit | mBlock | mSlash, mEpoch | mMetric, (*Reader).rich},
 	{"transformers", mDigit | mBrace, mColon, (*Reader).transformers},
+	{"transformers", mDigit, mMetric | mWord | mCount, (*Reader).metricsBlock},
 	{"keras", mDigit | mSlash, mBracket | mBlock | mColon | mCount, (*Reader).keras},
 	{"espnet", mDigit | mEpoch | mColon, mSlash | mCount, (*Reader).espnet},
 	{"boosting", mDigit | mTab | mColon, mColon, (*Reader).boosting},

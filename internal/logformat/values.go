@@ -52,9 +52,10 @@ func rate(n string) bool {
 // "weight norm".
 var lastWords = map[string]bool{"loss": true, "norm": true, "grad": true, "accuracy": true, "acc": true}
 
-// unitRate is the rate whose unit follows the number: "239.65 samples/sec".
-func unitRate(b []byte, p *pair) string {
-	if p.sep == ' ' && canonical(p.key) != "" || p.end >= len(b) || b[p.end] != ' ' {
+// unitRate is the rate whose unit follows the number: "239.65 samples/sec". A
+// named number has a name before it, which may be a rate itself.
+func unitRate(b []byte, p *pair, named bool) string {
+	if named && p.sep == ' ' && canonical(p.key) != "" || p.end >= len(b) || b[p.end] != ' ' {
 		return ""
 	}
 	w := b[p.end+1:]

@@ -69,6 +69,11 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{showIdentity, change("Give the pulling account (the service agent that the message names) reader rights on the repository, or copy the image into a repository that it may read", "the image is pulled and the container starts", 900, 0.92)},
 	},
 	{
+		Name:  "hub-terms",
+		Root:  "The account whose token the run uses has not been granted access to the gated repository. The token itself may be valid: logging in again does not help.",
+		Fixes: []report.Fix{showIdentity, change("Have the account of the token accept the terms and be granted access, or use the token of an account that has it", "the config file of the model downloads with this token", 3600, 0.9)},
+	},
+	{
 		Name:  "api-or-billing",
 		Root:  "An API that the run needs, or billing, is switched off in the project.",
 		Fixes: []report.Fix{change("Have an administrator enable the named API or billing in the project", "the same request passes some minutes later", 900, 0.93), showIdentity},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 func TestBareKilledAtTheEnd(t *testing.T) {
@@ -45,5 +46,15 @@ func TestHangupBySession(t *testing.T) {
 		failuretest.Text{Name: "auth.log", Kind: "other", Body: "Mar 29 03:05:51 gpu2 sshd[4021]: Received disconnect from 10.8.0.31 port 51822:11: disconnected by user\n"})
 	if s, _ := failuretest.Book(t).Class(report.Crash).Cause("hangup").When(f); s <= 0.5 {
 		t.Fatalf("want the cause, got strength %v", s)
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	for value, want := range map[string]int{"137": 1, "0:11": 1, "1": 0, "0:0": 0, "143": 0} {
+		f := failuretest.File(t, "step 1 loss 2\n")
+		f.AddFact(run.Fact{Key: "pod.exit_code", Value: value})
+		if got := failuretest.Run(t, report.Crash, "exit-status-of-a-signal", f); len(got) != want {
+			t.Errorf("%s: want %d sightings, got %+v", value, want, got)
+		}
 	}
 }

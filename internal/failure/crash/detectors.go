@@ -17,6 +17,11 @@ var detectors = []failure.Detector{
 		Run:  killedLine,
 	},
 	{
+		Name: "terminated-line",
+		Doc:  "The log ends with the shell's bare \"Terminated\", with nothing that says that the run was done.",
+		Run:  terminatedLine,
+	},
+	{
 		Name: "native-stack",
 		Doc:  "The log ends in a native stack trace without an exception: a library died.",
 		Run:  nativeStack,
@@ -25,6 +30,11 @@ var detectors = []failure.Detector{
 		Name: "exit-by-signal",
 		Doc:  "A launcher reports a process that a signal ended, in a form that no signature knows.",
 		Run:  exitBySignal,
+	},
+	{
+		Name: "exit-status-of-a-signal",
+		Doc:  "The exit status that a pod, container or scheduler records is that of a signal, and nothing else says why the run ended.",
+		Run:  exitStatus,
 	},
 }
 
@@ -53,6 +63,28 @@ func killedLine(f *casefile.File) []failure.Sighting {
 				YieldsTo: []report.Class{report.OOM},
 			}}
 		}
+	}
+	return nil
+}
+
+// terminatedLine finds a run that somebody asked to end (SIGTERM): the shell
+// says it in one bare word, and the process had no handler.
+func terminatedLine(f *casefile.File) []failure.Sighting {
+	if v := f.Value("run.outcome"); v == "completed" {
+		return nil
+	}
+	for _, s := range f.Logs() {
+		if len(s.Tail) == 0 {
+			continue
+		}
+		l := s.Tail[len(s.Tail)-1]
+		if strings.TrimSpace(l.Text) != "Terminated" {
+			continue
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyCrash, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "terminated", Rank: l.Rank, Step: -1, Ref: l.Ref, Text: l.Text,
+			Says: "The log ends with \"Terminated\": the process was asked to end (SIGTERM) in the middle of its work.", YieldsTo: []report.Class{report.OOM, report.Pipeline, report.CloudQuota},
+		}}
 	}
 	return nil
 }
@@ -104,6 +136,35 @@ func exitBySignal(f *casefile.File) []failure.Sighting {
 		return []failure.Sighting{{
 			Type: report.AnomalyCrash, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.75, Cause: cause,
 			Rank: rank, Step: -1, Ref: e.Ref, Text: f.TextAt(e.Ref), Says: "A launcher reports a process that a signal ended.", YieldsTo: []report.Class{report.OOM},
+		}}
+	}
+	return nil
+}
+
+// statuses are exit statuses as services record them: 128 plus the signal, or
+// SLURM's "code:signal".
+var statuses = map[string]struct {
+	signal, cause string
+	weight        float64
+}{
+	"137": {"SIGKILL", "killed-from-outside", 0.72}, "0:9": {"SIGKILL", "killed-from-outside", 0.72}, "-9": {"SIGKILL", "killed-from-outside", 0.72},
+	"139": {"SIGSEGV", "native-fault", 0.85}, "0:11": {"SIGSEGV", "native-fault", 0.85}, "-11": {"SIGSEGV", "native-fault", 0.85},
+	"135": {"SIGBUS", "shm-too-small", 0.85}, "0:7": {"SIGBUS", "shm-too-small", 0.85}, "-7": {"SIGBUS", "shm-too-small", 0.85},
+	"136": {"SIGFPE", "cpu-instruction", 0.85}, "132": {"SIGILL", "cpu-instruction", 0.85},
+	"129": {"SIGHUP", "hangup", 0.8}, "0:1": {"SIGHUP", "hangup", 0.8},
+}
+
+func exitStatus(f *casefile.File) []failure.Sighting {
+	for _, key := range []string{"exit.code", "pod.exit_code", "container.exit_code", "slurm.exit_code"} {
+		v, ok := f.Fact(key)
+		s, known := statuses[v.Value]
+		if !ok || !known {
+			continue
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyCrash, Severity: report.Blocker, Role: report.RoleCause, Weight: s.weight, Cause: s.cause, Rank: run.NoRank, Step: -1,
+			Ref: v.From, Text: key + " " + v.Value, Says: "The recorded exit status " + v.Value + " is that of " + s.signal + ".",
+			YieldsTo: []report.Class{report.OOM},
 		}}
 	}
 	return nil

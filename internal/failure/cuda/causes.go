@@ -20,6 +20,11 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{checkIndices, fitTable, blocking},
 	},
 	{
+		Name:  "device-assertion",
+		Root:  "A kernel stopped at an assertion of its own. That is nearly always an index or label outside its range; the log does not show which, and the Python line is only where it was noticed.",
+		Fixes: []report.Fix{blocking, countLabels, checkIndices},
+	},
+	{
 		Name:  "nan-probabilities",
 		Root:  "Sampling or a distribution met NaN or infinite probabilities: the model's outputs were already non-finite before the kernel failed.",
 		When:  seen("kernel-assertion-probability", 0.8),

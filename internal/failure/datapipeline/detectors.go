@@ -77,7 +77,7 @@ func inputEnded(f *casefile.File) []failure.Sighting {
 		return nil
 	}
 	e := events[len(events)-1]
-	if f.Recovered(e) {
+	if f.Recovered(e) && !idle(f) {
 		return nil
 	}
 	return []failure.Sighting{{
@@ -85,4 +85,11 @@ func inputEnded(f *casefile.File) []failure.Sighting {
 		Rank: e.Rank, Step: e.Step, Ref: e.Ref, Text: e.Text, Status: report.Degraded,
 		Says: "The input ended before the asked number of steps, so training stopped early.",
 	}}
+}
+
+// idle reports whether the last epochs computed nothing: Keras prints a loss of
+// exactly 0 for an epoch without a batch.
+func idle(f *casefile.File) bool {
+	loss := f.Series("loss")
+	return loss != nil && loss.Count > 1 && loss.Last.Value == 0 && loss.Max.Value > 0
 }

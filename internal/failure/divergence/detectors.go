@@ -15,6 +15,7 @@ import (
 var detectors = []failure.Detector{
 	{Name: "loss-blow-up", Doc: "The training loss rose far above its best level and stayed there, beyond its own noise.", Run: lossBlowUp},
 	{Name: "loss-explosion", Doc: "A loss grew by orders of magnitude to the end, or until it became non-finite.", Run: lossExplosion},
+	{Name: "weights-destroyed", Doc: "The evaluation loss exploded on the way and both losses ended worse than they began.", Run: weightsDestroyed},
 	{Name: "policy-collapse", Doc: "In reinforcement learning: the KL divergence exploded and the reward is gone.", Run: policyCollapse},
 }
 
@@ -22,6 +23,7 @@ const (
 	minPoints = 12  // fewer values say nothing of a trend
 	riseOver  = 1.4 // how far above its best level the end must lie
 	noiseOver = 6.0 // and how many times its own noise
+	neverFell = 5.0 // how far a loss must rise that never fell
 	recovers  = 0.6 // a loss that came back below this share of the rise is healing
 )
 
@@ -34,7 +36,7 @@ func lossBlowUp(f *casefile.File) []failure.Sighting {
 		if len(pts) < minPoints || !slices.ContainsFunc(pts, positive) || objectiveChanges(f) {
 			continue
 		}
-		v := rise(pts)
+		v := rise(pts, f.Value("run.resumed") == "true")
 		if v == nil {
 			continue
 		}
@@ -61,7 +63,7 @@ func objectiveChanges(f *casefile.File) bool {
 			if s.Finite() && s.Count > 2 && s.Max.Value > s.Min.Value {
 				return true
 			}
-		case n == "reward", strings.HasPrefix(n, "rewards"), n == "d_loss", n == "g_loss", n == "loss_d", n == "loss_g", n == "errd", n == "errg", n == "d_a", n == "g_a":
+		case strings.Contains(n, "rew") || strings.Contains(n, "episode") || n == "ep_len_mean" || n == "td_loss", n == "d_loss", n == "g_loss", n == "loss_d", n == "loss_g", n == "errd", n == "errg", n == "d_a", n == "g_a":
 			return true
 		}
 	}
@@ -94,8 +96,9 @@ type climb struct {
 	onset, last               run.Point
 }
 
-// rise is how the series left its best level, or nil when it did not.
-func rise(pts []run.Point) *climb {
+// rise is how the series left its best level, or nil when it did not. After a
+// resume the first value is a level that was reached before.
+func rise(pts []run.Point, resumed bool) *climb {
 	smooth := medians(pts, max(3, min(25, len(pts)/30)|1))
 	lo := 0
 	for i, v := range smooth {
@@ -113,7 +116,8 @@ func rise(pts []run.Point) *climb {
 	top := slices.Max(smooth[lo:])
 	first := median(smooth[:max(1, min(3, lo))])
 	switch {
-	case lo < 2 || first < 1.1*best: // it never fell: a loss that begins at its floor (RL, annealed terms) may rise
+	case (lo < 2 || first < 1.1*best) && !resumed && end < neverFell*best:
+		// it never fell: a loss that begins at its floor (RL, annealed terms, a growing queue) may rise
 		return nil
 	case end < riseOver*best, end-best < noiseOver*noise, end-best < recovers*(top-best):
 		return nil
@@ -165,7 +169,7 @@ func lossExplosion(f *casefile.File) []failure.Sighting {
 		if v := exploded(s.Series, pts); v != nil {
 			return []failure.Sighting{{
 				Type: report.AnomalyDivergence, Severity: report.Blocker, Role: report.RoleCause, Weight: v.weight, Cause: "too-hot", Rank: s.Rank,
-				Step: v.last.Step, Ref: v.last.Ref, Text: f.TextAt(v.last.Ref), Also: []run.Ref{v.onset.Ref}, Status: report.Diverged,
+				Step: v.last.Step, Onset: v.onset.Step, Ref: v.last.Ref, Text: f.TextAt(v.last.Ref), Also: []run.Ref{v.onset.Ref}, Status: report.Diverged,
 				Says: fmt.Sprintf("%s grew from %.4g to %.4g.", s.Name, v.best, v.end),
 			}}
 		}
@@ -184,15 +188,20 @@ func exploded(s *run.Series, pts []run.Point) *climb {
 			base, at = m, i
 		}
 	}
-	n := min(3, len(pts)-at)
+	lowest, n := at, min(3, len(pts)-at)
 	end := math.Abs(median(values(pts[len(pts)-n:])))
 	lost := s.NonFiniteAtEnd > 0
 	factor := end / math.Max(base, 1e-3)
+	for i := at; i < len(pts); i++ { // where it left the order of its best values for good
+		if math.Abs(pts[i].Value) <= 10*math.Max(base, 1e-3) {
+			at = i
+		}
+	}
 	c := &climb{best: base, end: end, onset: pts[at], last: pts[len(pts)-1], weight: 0.84}
 	switch {
-	case factor > 1e4 && end > 1e3 && (lost || trend(values(pts[at:])) > 0.4):
+	case factor > 1e4 && end > 1e3 && (lost || trend(values(pts[lowest:])) > 0.4):
 		return c
-	case lost && factor > 50 && end > 100 && trend(values(pts[at:])) > 0.5:
+	case lost && factor > 50 && end > 100 && trend(values(pts[lowest:])) > 0.5:
 		return c
 	}
 	return nil
@@ -246,4 +255,21 @@ func climbOf(s *run.Series, level float64) run.Point {
 		}
 	}
 	return s.Last
+}
+
+// weightsDestroyed finds an explosion that came down again to a useless level:
+// a finite final loss hides it.
+func weightsDestroyed(f *casefile.File) []failure.Sighting {
+	eval, train := f.Series("eval_loss"), f.Series("loss")
+	if !eval.Finite() || !train.Finite() || eval.Count < 4 || objectiveChanges(f) {
+		return nil
+	}
+	if eval.First.Value <= 0 || eval.Max.Value < 100*eval.First.Value || eval.Last.Value < 1.5*eval.First.Value || train.Last.Value < 1.3*train.First.Value {
+		return nil
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.8, Cause: "too-hot", Rank: run.NoRank, Step: eval.Max.Step, Ref: eval.Max.Ref,
+		Text: f.TextAt(eval.Max.Ref), Also: []run.Ref{eval.Last.Ref}, Status: report.Diverged,
+		Says: fmt.Sprintf("eval_loss went from %.4g through %.4g to %.4g and the training loss ended at %.4g, above its first %.4g.", eval.First.Value, eval.Max.Value, eval.Last.Value, train.Last.Value, train.First.Value),
+	}}
 }

@@ -106,3 +106,32 @@ func untemplated(f *casefile.File) []failure.Sighting {
 	}
 	return nil
 }
+
+// apStaysZero finds a COCO evaluation that finds nothing, three times or more,
+// while the training loss fell: boxes are there, under other class ids or on
+// another scale than the ground truth.
+func apStaysZero(f *casefile.File) []failure.Sighting {
+	train := f.Series("loss")
+	if train == nil || !train.Finite() || train.Count < 6 || train.Last.Value > 0.75*train.First.Value {
+		return nil
+	}
+	var first, last *casefile.Event
+	n := 0
+	for _, e := range f.EventsOf("coco-ap") {
+		if v, err := strconv.ParseFloat(e.Groups["value"], 64); err != nil || v > 0.005 {
+			return nil
+		}
+		if first == nil {
+			first = e
+		}
+		last = e
+		n += e.Count
+	}
+	if n < 3 {
+		return nil
+	}
+	s := sighting(0.6, "two-ways", run.Point{Step: last.Step, Ref: first.Ref}, f, fmt.Sprintf("Average precision is 0 in all of %d evaluations while the training loss fell from %.4g to %.4g.", n, train.First.Value, train.Last.Value))
+	s.Text = first.Text
+	s.Also = []run.Ref{last.LastRef}
+	return []failure.Sighting{s}
+}

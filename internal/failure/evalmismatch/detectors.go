@@ -22,6 +22,7 @@ var detectors = []failure.Detector{
 	{Name: "eval-report-contradicts", Doc: "A classification report contradicts the accuracy of the same run.", Run: reportContradicts},
 	{Name: "eval-perfect-too-early", Doc: "Evaluation is perfect from the start while training is not.", Run: perfectTooEarly},
 	{Name: "eval-no-chat-template", Doc: "A chat model was scored on bare prompts and scores nothing.", Run: untemplated},
+	{Name: "eval-ap-stays-zero", Doc: "COCO average precision is 0 in every evaluation while the training loss falls.", Run: apStaysZero},
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 

@@ -3,6 +3,7 @@ package naninf
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -115,7 +116,7 @@ func lossMasked(f *casefile.File) []failure.Sighting {
 	switch {
 	case zeros == 0, math.IsNaN(before) && other == "":
 		return nil
-	case other == "" && (zeros < 3 || before < 0.05):
+	case other == "" && (zeros < 3 || before < 0.05 || allZero(f)):
 		return nil
 	}
 	says := fmt.Sprintf("loss is exactly 0 from %s on (%d values)", at(start.Step), zeros)
@@ -128,6 +129,17 @@ func lossMasked(f *casefile.File) []failure.Sighting {
 		Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: w, Cause: when(f, start.Step), Rank: run.NoRank,
 		Step: start.Step, Ref: start.Ref, Says: says + ": the logger masks NaN as 0.", Text: f.TextAt(start.Ref), Status: report.Diverged,
 	}}
+}
+
+// allZero reports whether accuracy or the evaluation loss ended at exactly 0 as
+// well: then nothing was computed at all.
+func allZero(f *casefile.File) bool {
+	for _, name := range []string{"accuracy", "eval_loss", "eval_accuracy"} {
+		if s := f.Series(name); s != nil && s.Count > 0 && s.Last.Value == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // nonFiniteBeside names a training metric that is non-finite to its end from
@@ -179,15 +191,35 @@ func nanIterations(f *casefile.File) []failure.Sighting {
 
 // when picks the cause by the seeds' rule of thumb: within the first 100 steps
 // it is learning rate, precision or the scale of the data; after many stable
-// steps a gradient explosion or a bad batch.
+// steps a gradient explosion or a bad batch. A loss that had settled over twenty
+// values is stable whatever its step.
 func when(f *casefile.File, step int64) string {
 	if m := f.Main(); step < 0 || m == nil {
 		return ""
 	}
-	if step <= 100 {
-		return "early-nan"
+	if step > 100 || settled(f.Series("loss")) {
+		return "late-nan"
 	}
-	return "late-nan"
+	return "early-nan"
+}
+
+func settled(s *run.Series) bool {
+	if s == nil || s.FirstNonFinite == nil {
+		return false
+	}
+	var v []float64
+	for _, p := range s.Points {
+		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
+			break
+		}
+		v = append(v, p.Value)
+	}
+	if len(v) < 20 {
+		return false
+	}
+	best := slices.Min(v)
+	last := v[len(v)-10:]
+	return slices.Max(last) <= v[0] && slices.Max(last) <= best+0.5*math.Abs(v[0]-best)
 }
 
 func at(step int64) string {

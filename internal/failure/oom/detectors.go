@@ -25,6 +25,11 @@ var detectors = []failure.Detector{
 		Doc:  "Host memory that the log reports grew towards the known limit, and the log ends without a word or a process was killed by SIGKILL.",
 		Run:  grewThenKilled,
 	},
+	{
+		Name: "service-says-out-of-memory",
+		Doc:  "A container's, pod's or job's own record (exported as JSON or a table) says that memory ended it.",
+		Run:  recorded,
+	},
 }
 
 // handleSigns are lines that say "no memory" or "bad context" depending on how
@@ -176,4 +181,27 @@ func ending(s *casefile.Stream, killed *casefile.Event) (run.Ref, string, int64,
 		return l.Ref, l.Text, -1, l.Rank
 	}
 	return run.Ref{}, "", -1, run.NoRank
+}
+
+// records are facts of exports that say out of memory by themselves.
+var records = []struct{ key, value, cause string }{
+	{"container.oom_killed", "true", "container-limit"},
+	{"pod.reason", "OOMKilled", "container-limit"},
+	{"slurm.state", "OUT_OF_MEMORY", "host-memory"},
+	{"slurm.reason", "OutOfMemory", "host-memory"},
+}
+
+func recorded(f *casefile.File) []failure.Sighting {
+	for _, r := range records {
+		for _, v := range f.FactsUnder(r.key) {
+			if v.Key != r.key || !strings.EqualFold(v.Value, r.value) {
+				continue
+			}
+			return []failure.Sighting{{
+				Type: report.AnomalyOOM, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.94, Cause: r.cause,
+				Rank: run.NoRank, Step: -1, Ref: v.From, Text: v.Key + ": " + v.Value, Says: "The record of the job says that memory ended it (" + v.Value + ").",
+			}}
+		}
+	}
+	return nil
 }

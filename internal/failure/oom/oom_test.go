@@ -5,6 +5,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 const torchOOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 23.69 GiB of which 100.56 MiB is free."
@@ -53,5 +54,13 @@ func TestSurvivedOutOfMemoryHeals(t *testing.T) {
 		if !f.Recovered(e) {
 			t.Fatal("want the failure healed by three further steps")
 		}
+	}
+}
+
+func TestRecordSaysOutOfMemory(t *testing.T) {
+	f := failuretest.File(t, "step 1 loss 2\n")
+	f.AddFact(run.Fact{Key: "container.oom_killed", Value: "true"})
+	if got := failuretest.Run(t, report.OOM, "service-says-out-of-memory", f); len(got) != 1 {
+		t.Fatalf("want one sighting, got %+v", got)
 	}
 }

@@ -22,6 +22,11 @@ var detectors = []failure.Detector{
 		Doc:  "A job that the service ended at its own time limit.",
 		Run:  expiredJob,
 	},
+	{
+		Name: "stated-failure-reason",
+		Doc:  "A failure reason that an exported job or step states, in a form of no service known here.",
+		Run:  statedReason,
+	},
 }
 
 // everythingElse explains a failed task: the program's own error.
@@ -106,4 +111,34 @@ func expiredJob(f *casefile.File) []failure.Sighting {
 		Type: report.AnomalyJobFailed, Severity: report.High, Role: report.RoleCause, Weight: 0.8, Cause: "time-limit",
 		Rank: run.NoRank, Step: -1, Ref: f.Pipeline.Ref, Text: f.Pipeline.State, Says: "The job ran into its own time limit.",
 	}}
+}
+
+var reasonKey = regexp.MustCompile(`(?i)(failure_?reason|error_?message|status_?message|exit_?message)$`)
+
+// onlyParent are the words of a parent that names no reason of its own.
+var onlyParent = regexp.MustCompile(`(?i)^\W*$|^(null|none|\{\}|\[\])$|multiple steps failed|some tasks failed|one or more`)
+
+// programWords speak of the program in the step, whose own log says why.
+var programWords = regexp.MustCompile(`(?i)AlgorithmError|ExecuteUserScript|exit ?code|exited with`)
+
+// statedReason sees the reasons that exports state in fields of their own.
+func statedReason(f *casefile.File) []failure.Sighting {
+	if f.Pipeline != nil {
+		return nil
+	}
+	for _, v := range f.Facts {
+		if !reasonKey.MatchString(v.Key) || onlyParent.MatchString(v.Value) {
+			continue
+		}
+		s := failure.Sighting{
+			Type: report.AnomalyTaskFailed, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.7, Cause: "missing-input",
+			Rank: run.NoRank, Step: -1, Ref: v.From, Text: v.Value, Says: "A step of the pipeline states why it failed.",
+			YieldsTo: everythingElse,
+		}
+		if programWords.MatchString(v.Value) {
+			s.Role, s.Weight, s.Cause = report.RoleSymptom, 0.55, "task-program-failed"
+		}
+		return []failure.Sighting{s}
+	}
+	return nil
 }

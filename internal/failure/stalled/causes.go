@@ -7,6 +7,20 @@ import (
 
 var causes = []failure.Cause{
 	{
+		Name: "waits-for-input",
+		Root: "The program asks a person at the terminal and waits for the answer; in a batch job, a detached screen or a container nobody gives it.",
+		Fixes: []report.Fix{
+			{
+				Action: "Give the answer beforehand: a key or token in the environment, a config entry, or the flag that switches the question off (for W&B: WANDB_API_KEY, or WANDB_MODE=offline)", Risk: report.NeedsApproval,
+				ExpectedImpact: "the program goes on without asking", Validate: "the log passes the question and the first steps are reported", TimeToTrySeconds: 120, Confidence: 0.9, Impact: 0.95, Reversible: true,
+			},
+			{
+				Action: "See what the process waits for", Risk: report.Safe, ExpectedImpact: "a process that reads its terminal confirms it", Validate: "wchan shows n_tty_read or a read of file descriptor 0",
+				TimeToTrySeconds: 60, Confidence: 0.8, Impact: 0.4, Reversible: true, LeavesCause: true,
+			},
+		},
+	},
+	{
 		Name:  "stale-lock",
 		Root:  "A process waits for a lock file that no living process will release: left by an interrupted run, or on a network file system where locks do not work.",
 		Fixes: []report.Fix{whoHoldsLock, removeLock, localCache},

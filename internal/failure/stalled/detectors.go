@@ -17,6 +17,8 @@ var detectors = []failure.Detector{
 	{Name: "build-lock-left-over", Doc: "A rank waits for the lock of an extension's build folder, left by an earlier build, and never comes to the barrier.", Run: buildLock},
 	{Name: "alive-without-progress", Doc: "Process lists, stack dumps or the scheduler show the run alive, and its log ended without an error.", Run: aliveNoProgress},
 	{Name: "silence-before-the-end", Doc: "The scheduler or a person ended the run long after its last sign of progress.", Run: silenceBeforeEnd},
+	{Name: "job-goes-on-without-log", Doc: "The scheduler shows the job running far longer than its log speaks.", Run: jobWithoutLog},
+	{Name: "waits-for-input", Doc: "The log ends with a question to a person at a terminal.", Run: waitsForInput},
 	{Name: "heartbeat-without-progress", Doc: "The log goes on (heartbeats, waiting lines) long after the last training step, to its end.", Run: heartbeatOnly},
 }
 
@@ -132,21 +134,29 @@ var waiting = regexp.MustCompile(`futex_wait|__lll_lock_wait|pthread_cond_(?:tim
 var nativeFrame = regexp.MustCompile(`^\s*#\d+\s+\S`)
 
 func aliveNoProgress(f *casefile.File) []failure.Sighting {
-	if failed(f) || completed(f) {
+	if failed(f) {
 		return nil
 	}
 	l, ok := lastLine(f)
 	if !ok {
 		return nil
 	}
-	stacks, proof := 0, casefile.Line{}
+	stacks, listed, proof := 0, 0, casefile.Line{}
 	for _, s := range f.Streams {
-		known := s.Kind == "pyspy" || s.Kind == "gdb" || s.Kind == "ps"
 		for _, x := range s.Head {
-			if waiting.MatchString(x.Text) && (known || nativeFrame.MatchString(x.Text)) {
-				if stacks++; stacks == 1 {
-					proof = x
-				}
+			if !waiting.MatchString(x.Text) {
+				continue
+			}
+			switch {
+			case s.Kind == "pyspy" || s.Kind == "gdb" || nativeFrame.MatchString(x.Text):
+				stacks++
+			case s.Kind == "ps":
+				listed++
+			default:
+				continue
+			}
+			if stacks+listed == 1 {
+				proof = x
 			}
 		}
 	}
@@ -157,7 +167,8 @@ func aliveNoProgress(f *casefile.File) []failure.Sighting {
 		}
 	}
 	switch {
-	case stacks > 0:
+	case stacks == 0 && completed(f):
+	case stacks+listed > 0:
 		v := sight(0.84, stackCause(f), l, "The log stops here, and the processes still exist and wait.")
 		v.Also = []run.Ref{proof.Ref}
 		return []failure.Sighting{v}
@@ -252,4 +263,39 @@ func heartbeatOnly(f *casefile.File) []failure.Sighting {
 		return []failure.Sighting{sight(0.62, "no-progress", l, fmt.Sprintf("The log goes on for %s after the last training step.", s.Last.Sub(m.LastTime).Round(time.Minute)))}
 	}
 	return nil
+}
+
+// jobWithoutLog compares how long the job runs with how long its log speaks.
+func jobWithoutLog(f *casefile.File) []failure.Sighting {
+	state := strings.ToUpper(f.Value("slurm.state"))
+	if state != "R" && state != "RUNNING" || failed(f) || completed(f) {
+		return nil
+	}
+	v, ok := f.Fact("slurm.elapsed")
+	l, there := lastLine(f)
+	var spoke time.Duration
+	for _, s := range f.Logs() {
+		spoke = max(spoke, s.Last.Sub(s.First))
+	}
+	if !ok || !there || spoke <= 0 || elapsed(v.Value)-spoke < 2*time.Hour {
+		return nil
+	}
+	x := sight(0.72, "no-progress", l, fmt.Sprintf("The job runs since %s, and its log says nothing more after its first %s.", elapsed(v.Value).Round(time.Minute), spoke.Round(time.Minute)))
+	x.Also = []run.Ref{v.From}
+	return []failure.Sighting{x}
+}
+
+// elapsed reads SLURM's [days-]hours:minutes:seconds.
+func elapsed(s string) time.Duration {
+	var days, h, m, sec int
+	if d, rest, ok := strings.Cut(s, "-"); ok {
+		if _, err := fmt.Sscanf(d, "%d", &days); err != nil {
+			return 0
+		}
+		s = rest
+	}
+	if n, _ := fmt.Sscanf(s, "%d:%d:%d", &h, &m, &sec); n < 3 {
+		h, m, sec = 0, h, m
+	}
+	return time.Duration(days*24+h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(sec)*time.Second
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 const waiting = "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 2, key: store_based_barrier_key:1 (world_size=8, worker_count=4, timeout=0:30:00)\n"
@@ -66,6 +67,16 @@ func TestHeartbeatWithoutProgress(t *testing.T) {
 	log := "2024-05-06 01:00:00 step 1 loss 2.0\n2024-05-06 01:01:00 step 2 loss 1.9\n2024-05-06 01:02:00 step 3 loss 1.9\n" +
 		"2024-05-06 02:00:00 heartbeat ok\n2024-05-06 03:00:00 heartbeat ok\n2024-05-06 04:00:00 heartbeat ok\n"
 	if got := failuretest.Run(t, report.Stalled, "heartbeat-without-progress", failuretest.File(t, log)); len(got) != 1 {
+		t.Fatalf("want one sighting, got %+v", got)
+	}
+}
+
+func TestJobGoesOnWithoutLog(t *testing.T) {
+	log := "2024-05-06 01:00:00 step 1 loss 2.0\n2024-05-06 01:01:00 step 2 loss 1.9\n2024-05-06 01:02:00 step 3 loss 1.9\n"
+	f := failuretest.File(t, log)
+	f.AddFact(run.Fact{Key: "slurm.state", Value: "R"})
+	f.AddFact(run.Fact{Key: "slurm.elapsed", Value: "10:49:12"})
+	if got := failuretest.Run(t, report.Stalled, "job-goes-on-without-log", f); len(got) != 1 {
 		t.Fatalf("want one sighting, got %+v", got)
 	}
 }

@@ -1,0 +1,56 @@
+package datapipeline_test
+
+import (
+	"testing"
+
+	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+func TestAnUnknownExceptionOfTheDatasetIsSeen(t *testing.T) {
+	f := failuretest.File(t, `Traceback (most recent call last):
+  File "train.py", line 40, in <module>
+    for batch in loader:
+  File "/env/torch/utils/data/_utils/fetch.py", line 52, in fetch
+    data = [self.dataset[idx] for idx in possibly_batched_index]
+  File "/work/shards.py", line 12, in __getitem__
+    raise ShardError("shard 12 has no footer")
+shards.ShardError: shard 12 has no footer
+`)
+	got := failuretest.Run(t, report.DataPipeline, "exception-in-data-code", f)
+	if len(got) != 1 || got[0].Ref.Line != 8 {
+		t.Fatalf("want one sighting at line 8, got %+v", got)
+	}
+}
+
+func TestALoaderWithoutFrames(t *testing.T) {
+	f := failuretest.File(t, `Traceback (most recent call last):
+  File "train.py", line 40, in main
+    model.fit()
+ValueError: step size
+`)
+	if got := failuretest.Run(t, report.DataPipeline, "exception-in-data-code", f); len(got) != 0 {
+		t.Fatalf("the program's own exception is not the data's: %+v", got)
+	}
+}
+
+func TestTheInputThatEndedEarly(t *testing.T) {
+	f := failuretest.File(t, `Epoch 1/30
+ 74/120 [=================>............] - ETA: 5s - loss: 0.6971
+WARNING:tensorflow:Your input ran out of data; interrupting training.
+Saved model
+`)
+	got := failuretest.Run(t, report.DataPipeline, "input-ended-early", f)
+	if len(got) != 1 || got[0].Status != report.Degraded {
+		t.Fatalf("want one degraded sighting, got %+v", got)
+	}
+}
+
+func TestASkippedSampleIsBenign(t *testing.T) {
+	f := failuretest.File(t, "WARNING:root:Handling webdataset error (ReadError('tarfile.ReadError: unexpected end of data')). Ignoring.\n")
+	for _, e := range f.Events {
+		if e.Sign.Role == report.RoleCause {
+			t.Errorf("%s took a skipped sample for a failure", e.Sign.ID)
+		}
+	}
+}
