@@ -43,6 +43,23 @@ func TestEveryClassIsDescribed(t *testing.T) {
 	}
 }
 
+// TestArchitectureNamesEveryPackage keeps the page about the tree true to it;
+// the classes stand for each other.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text := prose(t, "../ARCHITECTURE.md")
+	for _, depth := range []string{"../internal/*/*.go", "../internal/source/*/*.go", "../internal/source/*/*/*.go"} {
+		names, err := filepath.Glob(depth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range names {
+			if pkg := filepath.Base(filepath.Dir(n)); !strings.Contains(text, pkg) {
+				t.Fatalf("ARCHITECTURE.md does not name the package %s", pkg)
+			}
+		}
+	}
+}
+
 var fields = regexp.MustCompile("(?m)^\\| `(\\w+)` \\|")
 
 func TestEveryFieldOfTheArtifactIsExplained(t *testing.T) {

@@ -37,24 +37,21 @@ func (p *properties) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
-	for depth := 0; ; {
-		tok, err := d.Token()
+	if _, err := d.Token(); err != nil { // {
+		return err
+	}
+	for d.More() {
+		name, err := d.Token()
 		if err != nil {
-			return nil //nolint:nilerr // the end: it has been decoded whole above
+			return err
 		}
-		switch v := tok.(type) {
-		case json.Delim:
-			depth += strings.Count("{[", v.String()) - strings.Count("}]", v.String())
-		case string:
-			if depth == 1 {
-				p.names = append(p.names, v)
-				var skip json.RawMessage
-				if err := d.Decode(&skip); err != nil {
-					return err
-				}
-			}
+		p.names = append(p.names, fmt.Sprint(name))
+		var skip json.RawMessage
+		if err := d.Decode(&skip); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // schemaTables has one table for each schema and one for the parts that

@@ -77,7 +77,7 @@ func signatureTable(c *failure.Class) string {
 
 // causeTable lists the causes of a class with what to do about each.
 func causeTable(c *failure.Class) string {
-	s := head("Cause", "Root cause", "Fixes, most of them in order of worth (risk)")
+	s := head("Cause", "Root cause", "Fixes and their risk; the report ranks them")
 	for _, k := range c.Causes {
 		s += row(code(k.Name), k.Root, fixList(k.Fixes))
 	}

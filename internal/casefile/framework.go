@@ -2,41 +2,75 @@ package casefile
 
 import "strings"
 
-// frameworks maps words of logs to frameworks; the first that was seen in the
-// head, the tail or a traceback wins, so the most specific stand first.
-var frameworks = []struct{ name, words string }{
-	{"nemo", "nemo_logging|nemo/collections|[NeMo "},
-	{"megatron", "megatron|using world size:|tensor-model-parallel"},
-	{"deepspeed", "deepspeed|DeepSpeed"},
-	{"fsdp", "FullyShardedDataParallel|fully_sharded_data_parallel|FSDP|fsdp"},
-	{"lightning", "pytorch_lightning|lightning.pytorch|lightning/pytorch|`Trainer.fit` stopped|LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES|TPU available:"},
-	{"transformers", "transformers/trainer|***** Running training *****|transformers.trainer|INFO|trainer.py|'train_runtime'|transformers/"},
-	{"accelerate", "accelerate/|accelerate.commands"},
-	{"keras", "keras/|keras.src|[=====|step - loss:|ms/step"},
-	{"tensorflow", "tensorflow/|tensorflow.python"},
-	{"jax", "jaxlib|jax/_src|jax.errors|XlaRuntimeError|completed step:"},
-	{"xgboost", "xgboost"},
-	{"lightgbm", "[LightGBM]"},
-	{"catboost", "catboost"},
-	{"mxnet", "mxnet|[Epoch 0]"},
-	{"paddle", "paddle"},
-	{"caffe", "caffe"},
-	{"pytorch", "torch/|torch.|torchrun|torch_|CUDA error|NCCL|pytorch|PyTorch"},
+// frameworks maps words of logs to frameworks. The most specific stand first:
+// a NeMo run shows Lightning and PyTorch too.
+var frameworks = []struct {
+	name  string
+	words []string
+}{
+	{"nemo", []string{"nemo_logging", "nemo/collections", "[NeMo ", "nemo.collections"}},
+	{"megatron", []string{"megatron", "using world size:", "tensor-model-parallel size", "[after training is done]", "number of nan iterations"}},
+	{"deepspeed", []string{"deepspeed", "DeepSpeed"}},
+	{"fsdp", []string{"FullyShardedDataParallel", "fully_sharded_data_parallel", "FSDP", "fsdp"}},
+	{"lightning", []string{"pytorch_lightning", "lightning.pytorch", "lightning/pytorch", "`Trainer.fit` stopped", "TPU available:", "HPU available:"}},
+	{"transformers", []string{"transformers/trainer", "***** Running training *****", "[INFO|trainer.py:", "[WARNING|trainer.py:", "'train_runtime'", "site-packages/transformers/", "transformers.trainer"}},
+	{"accelerate", []string{"site-packages/accelerate/", "accelerate.commands"}},
+	{"ultralytics", []string{"ultralytics", "Ultralytics YOLO"}},
+	{"mmengine", []string{"mmengine", "mmcv", "mmdet"}},
+	{"detectron2", []string{"detectron2", "d2.utils.events"}},
+	{"fairseq", []string{"fairseq"}},
+	{"keras", []string{"site-packages/keras", "keras.src", "keras/engine", "ms/step - ", "s/step - loss", "=] - ETA:"}},
+	{"tensorflow", []string{"tensorflow/", "tensorflow.python"}},
+	{"jax", []string{"jaxlib", "jax/_src", "jax.errors", "XlaRuntimeError", "completed step:", "MaxText", "jax.distributed"}},
+	{"xgboost", []string{"xgboost", "train-rmse", "train-logloss"}},
+	{"lightgbm", []string{"[LightGBM]", "lightgbm"}},
+	{"catboost", []string{"catboost"}},
+	{"mxnet", []string{"mxnet"}},
+	{"paddle", []string{"paddle"}},
+	{"caffe", []string{"caffe.cpp", "solver.cpp:", "caffe train"}},
+	{"pytorch", []string{"torch/", "torch.", "torchrun", "CUDA error", "NCCL", "pytorch", "PyTorch"}},
 }
 
-// detectFramework sets Framework unless it was given.
+// detectFramework sets Framework unless it was given: the first whose words
+// stand in the head, the tail or a traceback; state dicts on disk are PyTorch's.
 func (f *File) detectFramework() {
 	if f.Framework != "" && f.Framework != "unknown" {
 		return
 	}
 	f.Framework = "unknown"
+	all := f.spoken()
+	for _, fw := range frameworks {
+		for _, w := range fw.words {
+			if strings.Contains(all, w) {
+				f.Framework = fw.name
+				return
+			}
+		}
+	}
+	for _, c := range f.Checkpoints {
+		if pytorchFormats[c.Format] {
+			f.Framework = "pytorch"
+			return
+		}
+	}
+}
+
+var pytorchFormats = map[string]bool{"torch": true, "hf": true, "safetensors": true, "dcp": true}
+
+// spoken is what the logs say where programs introduce themselves and where they
+// fail.
+func (f *File) spoken() string {
 	var text strings.Builder
-	for _, s := range f.Logs() {
-		for _, l := range s.Head {
+	add := func(lines []Line) {
+		for _, l := range lines {
 			text.WriteString(l.Text + "\n")
 		}
-		for _, l := range s.Tail {
-			text.WriteString(l.Text + "\n")
+	}
+	for _, s := range f.Logs() {
+		add(s.Head)
+		add(s.Tail)
+		for _, rank := range sortedRanks(s.Readers) {
+			text.WriteString(formatWords[s.Readers[rank].Progress().Format] + "\n")
 		}
 	}
 	for _, t := range f.Tracebacks {
@@ -45,13 +79,8 @@ func (f *File) detectFramework() {
 			text.WriteString(fr.File + "\n")
 		}
 	}
-	all := text.String()
-	for _, fw := range frameworks {
-		for _, w := range strings.Split(fw.words, "|") {
-			if strings.Contains(all, w) {
-				f.Framework = fw.name
-				return
-			}
-		}
-	}
+	return text.String()
 }
+
+// formatWords says which framework a format of progress lines gives away.
+var formatWords = map[string]string{"transformers": "site-packages/transformers/", "keras": "keras.src", "megatron": "megatron", "lightning-rich": "lightning.pytorch", "yolo": "ultralytics", "fairseq": "fairseq"}

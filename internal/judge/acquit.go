@@ -25,13 +25,13 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 		}
 		r.MissingEvidence = append(missing(f), ask(f))
 	} else {
-		r.PrimaryCause, r.RunStatus, r.CauseConfidence = report.None, report.Healthy, 0.6
+		r.PrimaryCause, r.RunStatus, r.CauseConfidence = report.None, report.Healthy, 0.5
 		if outcome(f).completed {
 			r.CauseConfidence = 0.9
 		}
 		r.RootCause = "Nothing in what was read says that the run failed."
 		for _, s := range all {
-			if s.recovered && s.weight >= 0.6 && s.class != report.NaNInf && s.class != report.Divergence {
+			if s.role != report.RoleContext && s.recovered && s.weight >= 0.6 && s.class != report.NaNInf && s.class != report.Divergence {
 				r.RunStatus = report.Recovered
 				r.RootCause = fmt.Sprintf("A failure (%s: %s) was survived: training went on afterwards.", s.class, s.says)
 				book.add(s.ref, s.rank, s.step, report.RoleContext, s.text)
@@ -40,6 +40,7 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 		}
 		r.MissingEvidence = missing(f)
 	}
+	r.ContributingFactors = factors(all)
 	r.RuledOut = ruledOut(b, nil, all, book)
 	r.EvidenceRefs, r.Evidence = book.refs, book.lines()
 	if r.EvidenceRefs == nil {

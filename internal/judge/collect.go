@@ -108,6 +108,18 @@ func sighted(c *failure.Class, d *failure.Detector, s failure.Sighting, no map[*
 	return v
 }
 
+// factors are what detectors call a factor: it belongs in the report and never
+// decides.
+func factors(all []*suspect) []string {
+	out := []string{}
+	for _, s := range all {
+		if s.role == report.RoleContext {
+			out = append(out, s.says)
+		}
+	}
+	return out
+}
+
 // ending is how the run's own words say that it ended.
 type ending struct {
 	completed bool

@@ -28,7 +28,7 @@ func Case(b *failure.Book, f *casefile.File) Ruling {
 	all := collect(b, f)
 	var alive []*suspect
 	for _, s := range all {
-		if !s.recovered {
+		if !s.recovered && s.role != report.RoleContext {
 			alive = append(alive, s)
 		}
 	}
@@ -66,7 +66,7 @@ func convict(b *failure.Book, f *casefile.File, primary *suspect, alive, all []*
 		book.add(e.Ref, e.Rank, -1, report.RoleContext, e.Text)
 	}
 	r.CauseChain = chain(primary, alive, book)
-	r.ContributingFactors = contributing(primary, alive)
+	r.ContributingFactors = append(contributing(primary, alive), factors(all)...)
 	r.RuledOut = ruledOut(b, primary, all, book)
 	r.EvidenceRefs = book.refs
 	r.Evidence = book.lines()
@@ -125,9 +125,7 @@ func proximate(s *suspect) string {
 		}
 	}
 	text := strings.TrimSpace(s.text)
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "…"
-	}
+	text = clip(text, 200)
 	if text == "" {
 		return where
 	}
@@ -137,7 +135,10 @@ func proximate(s *suspect) string {
 // references collects evidence without repeating a line.
 type references struct{ refs []report.EvidenceRef }
 
-const maxRefs = 16
+const (
+	maxRefs    = 16
+	maxRefText = 500 // bytes
+)
 
 func (b *references) add(ref run.Ref, rank int, step int64, role report.Role, text string) int {
 	for i, r := range b.refs {
@@ -148,7 +149,7 @@ func (b *references) add(ref run.Ref, rank int, step int64, role report.Role, te
 	if len(b.refs) >= maxRefs || ref.File == "" {
 		return -1
 	}
-	e := report.EvidenceRef{File: ref.File, Line: ref.Line, ByteOffset: ref.Offset, Role: role, Text: strings.TrimSpace(text)}
+	e := report.EvidenceRef{File: ref.File, Line: ref.Line, ByteOffset: ref.Offset, Role: role, Text: clip(strings.TrimSpace(text), maxRefText)}
 	if rank != run.NoRank {
 		e.Rank = &rank
 	}
@@ -157,6 +158,13 @@ func (b *references) add(ref run.Ref, rank int, step int64, role report.Role, te
 	}
 	b.refs = append(b.refs, e)
 	return len(b.refs) - 1
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n-3], "") + "…"
 }
 
 func (b *references) lines() []string {
@@ -243,7 +251,7 @@ func ruledOut(b *failure.Book, primary *suspect, all []*suspect, book *reference
 func strongest(all []*suspect, id report.Class) *suspect {
 	var best *suspect
 	for _, s := range all {
-		if s.class == id && (best == nil || s.weight > best.weight) {
+		if s.class == id && s.role != report.RoleContext && (best == nil || s.weight > best.weight) {
 			best = s
 		}
 	}

@@ -16,6 +16,7 @@ var detectors = []failure.Detector{
 	{Name: "loss-blow-up", Doc: "The training loss rose far above its best level and stayed there, beyond its own noise.", Run: lossBlowUp},
 	{Name: "loss-explosion", Doc: "A loss grew by orders of magnitude to the end, or until it became non-finite.", Run: lossExplosion},
 	{Name: "weights-destroyed", Doc: "The evaluation loss exploded on the way and both losses ended worse than they began.", Run: weightsDestroyed},
+	{Name: "start-off-expectation", Doc: "With --task: the first loss is not what a model that knows nothing should have.", Run: offExpectation},
 	{Name: "policy-collapse", Doc: "In reinforcement learning: the KL divergence exploded and the reward is gone.", Run: policyCollapse},
 }
 

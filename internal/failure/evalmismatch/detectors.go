@@ -75,7 +75,7 @@ func fraction(s *run.Series) *run.Series {
 func belowChance(f *casefile.File) []failure.Sighting {
 	acc := fraction(f.Series("eval_accuracy"))
 	n := classes(f)
-	if acc == nil || n < 2 || n > 10 {
+	if f.Task != "" && f.Task != "classification" || acc == nil || n < 2 || n > 10 {
 		return nil
 	}
 	chance := 1 / float64(n)

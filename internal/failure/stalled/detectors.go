@@ -18,6 +18,7 @@ var detectors = []failure.Detector{
 	{Name: "alive-without-progress", Doc: "Process lists, stack dumps or the scheduler show the run alive, and its log ended without an error.", Run: aliveNoProgress},
 	{Name: "silence-before-the-end", Doc: "The scheduler or a person ended the run long after its last sign of progress.", Run: silenceBeforeEnd},
 	{Name: "job-goes-on-without-log", Doc: "The scheduler shows the job running far longer than its log speaks.", Run: jobWithoutLog},
+	{Name: "throughput-collapse", Doc: "The rate fell below half of its early level and stayed there while the loss went on.", Run: throughputCollapse},
 	{Name: "waits-for-input", Doc: "The log ends with a question to a person at a terminal.", Run: waitsForInput},
 	{Name: "heartbeat-without-progress", Doc: "The log goes on (heartbeats, waiting lines) long after the last training step, to its end.", Run: heartbeatOnly},
 }
