@@ -139,7 +139,7 @@ func isPlainEOF(r io.Reader, err error) bool {
 	}
 	var one [1]byte
 	_, again := r.Read(one[:])
-	return again == io.EOF //nolint:errorlint // io.Reader returns it bare
+	return again == io.EOF
 }
 
 // lastLineEnd is the offset behind the last \n or \r near the end of b, or 0. A

@@ -26,7 +26,17 @@ type Sign struct {
 	YieldsTo []report.Class
 	Sticky   bool
 	Live     bool
+	Each     bool // every line counts: it states a value
 	Sets     map[string]string
+}
+
+// kept is how many events of one rank and stream are kept: the first ones and
+// the newest.
+func (s *Sign) kept() int {
+	if s.Each {
+		return 10 * perKey
+	}
+	return perKey
 }
 
 // Match reports whether a cleaned line is of this sign and what its named

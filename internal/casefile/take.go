@@ -267,12 +267,12 @@ func (rd *reading) file(e *Event) {
 	same := rd.s.lastEvent[k]
 	if n := len(same); n > 0 {
 		last := same[n-1]
-		if e.advances-last.advances < healedAfter && !(e.Trace != nil && last.Trace == nil) {
+		if !e.Sign.Each && e.advances-last.advances < healedAfter && !(e.Trace != nil && last.Trace == nil) {
 			last.Count++
 			last.LastRef = e.Ref
 			return
 		}
-		if n >= perKey { // keep the first ones and the newest
+		if n >= e.Sign.kept() { // keep the first ones and the newest
 			old := same[n-1]
 			e.Count += old.Count
 			*old = *e

@@ -181,8 +181,8 @@ func (t *Traceback) feedRich(line string, ref run.Ref) bool {
 	case s == "":
 		return true
 	case strings.HasPrefix(s, "│"):
-		if i := strings.Index(s, "❱"); i >= 0 {
-			code := strings.TrimLeft(strings.Trim(s[i+len("❱"):], "│ "), "0123456789 ")
+		if _, after, ok := strings.Cut(s, "❱"); ok {
+			code := strings.TrimLeft(strings.Trim(after, "│ "), "0123456789 ")
 			t.addCode(strings.TrimSpace(strings.TrimLeft(code, "│ ")))
 		}
 		return true

@@ -251,11 +251,9 @@ func nextCommands(d *report.Diagnosis, kind *source.Kind, ref string) []string {
 	}
 	if len(d.EvidenceRefs) > 0 && kind.Scheme != "traceback" && ref != "-" {
 		e := d.EvidenceRefs[0]
-		path := e.File
+		path := ref
 		if kind.Scheme == "artifacts" {
 			path = strings.TrimSuffix(ref, "/") + "/" + e.File
-		} else {
-			path = ref
 		}
 		if !strings.HasSuffix(path, ".gz") && !strings.HasSuffix(path, ".zst") && !strings.ContainsAny(ref, "*?[") {
 			out = append(out, fmt.Sprintf("sed -n '%d,%dp' %s", max(1, e.Line-20), e.Line+20, quote(path)))

@@ -31,6 +31,7 @@ type Signature struct {
 	YieldsTo []report.Class    `yaml:"yields_to"` // classes whose cause-lines make this one a consequence
 	Sticky   bool              `yaml:"sticky"`    // training that goes on does not heal it
 	Live     bool              `yaml:"live"`      // it means that the run stands or is alive
+	Each     bool              `yaml:"each"`      // every line counts (it states a value), not one for a stretch
 	Sets     map[string]string `yaml:"sets"`      // facts: key -> value, "$name" is a group
 	From     string            `yaml:"from"`      // where the wording comes from
 	Examples []string          `yaml:"examples"`
@@ -75,7 +76,7 @@ func parse(name string, b []byte) (Signature, error) {
 func (s *Signature) compile(class report.Class) (*casefile.Sign, error) {
 	sign := &casefile.Sign{
 		ID: s.ID, Class: class, Says: s.Says, Role: s.Role, Weight: s.Weight, Literals: s.Any,
-		Kinds: s.Kinds, Cause: s.Cause, YieldsTo: s.YieldsTo, Sticky: s.Sticky, Live: s.Live, Sets: s.Sets,
+		Kinds: s.Kinds, Cause: s.Cause, YieldsTo: s.YieldsTo, Sticky: s.Sticky, Live: s.Live, Each: s.Each, Sets: s.Sets,
 	}
 	if s.Says == "" || len(s.Any) == 0 || len(s.Examples) == 0 || s.From == "" {
 		return nil, fmt.Errorf("says, any, from and examples are required")

@@ -48,14 +48,18 @@ func TestCase(t *testing.T) {
 		status    report.RunStatus
 		rank      int // -1: null
 	}{
-		{"a rank raises, another times out, the launcher names the wrong one",
-			steps("[rank0]: ", 1, 9) + raise("[rank1]: ", "/app/model.py", oom) + watchdog + elastic, report.OOM, report.Crashed, 1},
+		{
+			"a rank raises, another times out, the launcher names the wrong one",
+			steps("[rank0]: ", 1, 9) + raise("[rank1]: ", "/app/model.py", oom) + watchdog + elastic, report.OOM, report.Crashed, 1,
+		},
 		{"a survived failure is none", steps("", 1, 9) + oom + "\n" + steps("", 10, 20) + "Training completed.\n", report.None, report.Recovered, -1},
 		{"a run in progress is none", steps("", 1, 30), report.None, report.Healthy, -1},
 		{"nothing to read is unknown", "", report.Unknown, report.Crashed, -1},
 		{"only the victim's line", steps("[rank0]: ", 1, 9) + watchdog, report.NCCL, report.Crashed, -1},
-		{"a message that nobody knows abstains or says little",
-			steps("", 1, 9) + raise("", "/app/odd.py", "FrobnicationError: the frobnicator is out of phase"), "", report.Crashed, -1},
+		{
+			"a message that nobody knows abstains or says little",
+			steps("", 1, 9) + raise("", "/app/odd.py", "FrobnicationError: the frobnicator is out of phase"), "", report.Crashed, -1,
+		},
 		{"loss that stays NaN without a crash", steps("", 1, 60) + strings.ReplaceAll(steps("", 61, 90), "loss 2.", "loss nan #"), report.NaNInf, report.Diverged, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -25,6 +25,9 @@ func failingRank(f *casefile.File, primary *suspect, all []*suspect) int {
 		}
 		return absentee(f, primary, victims)
 	}
+	if r := rankOfNode(f.Exits, primary); r != run.NoRank {
+		return r
+	}
 	if r := firstRank(f, primary, all); r != run.NoRank {
 		return r
 	}
@@ -38,6 +41,21 @@ func failingRank(f *casefile.File, primary *suspect, all []*suspect) int {
 		return r
 	}
 	return onlyRank(f)
+}
+
+// rankOfNode is the global rank that the launcher of the primary's node blames,
+// where the primary's own rank is only the number in the name of its file: that
+// may count nodes.
+func rankOfNode(exits []casefile.Exit, primary *suspect) int {
+	if primary.stream == nil || primary.rank == run.NoRank || primary.rank != primary.stream.Rank {
+		return run.NoRank
+	}
+	for _, e := range exits {
+		if e.First && e.Rank != run.NoRank && e.Ref.File == primary.ref.File {
+			return e.Rank
+		}
+	}
+	return run.NoRank
 }
 
 // firstRank is the primary's own rank, or the earliest of those that show the

@@ -35,6 +35,8 @@ var baseNames = map[string]string{
 	"steps_per_second": "steps_per_second", "steps_s": "steps_per_second", "steps_sec": "steps_per_second", "steps_per_sec": "steps_per_second",
 	"global_step_sec": "steps_per_second", "ups": "steps_per_second", "it_per_sec": "steps_per_second", "iterations_per_second": "steps_per_second",
 	"train_speed(iter_s)": "steps_per_second", "speed(iter_s)": "steps_per_second", "it_sec": "steps_per_second",
+	"d_loss": "d_loss", "loss_d": "d_loss", "disc_loss": "d_loss", "g_loss": "g_loss", "loss_g": "g_loss", "gen_loss": "g_loss",
+	"critic_loss": "critic_loss", "actor_loss": "actor_loss", "policy_loss": "policy_loss", "value_loss": "value_loss",
 	"number_of_nan_iterations": "nan_iterations", "nan_iterations": "nan_iterations", "number_of_skipped_iterations": "skipped_iterations",
 	"loss_scale": "loss_scale", "lscale": "loss_scale", "grad_scale": "loss_scale", "loss_scaler": "loss_scale", "amp_scale": "loss_scale",
 }

@@ -45,6 +45,9 @@ func (p *Prefix) launcher(b []byte) int {
 	case c == '(':
 		return p.parenthesised(b)
 	case c == '[':
+		if n := p.airflow(b); n > 0 {
+			return n
+		}
 		return p.bracketed(b)
 	case c == ' ', isDigit(c):
 		if n := p.numbered(b); n > 0 {
@@ -205,7 +208,7 @@ func (p *Prefix) numbered(b []byte) int {
 	if n == 0 || n > 5 || i+n >= len(b) || b[i+n] != ':' || p.Rank != run.NoRank {
 		return 0
 	}
-	if i+n+1 < len(b) && b[i+n+1] != ' ' {
+	if i+n+1 < len(b) && b[i+n+1] != ' ' || has(b[:min(len(b), 60)], " avg") && has(b, " rate, ") { // Darknet's iteration
 		return 0
 	}
 	p.Rank = int(v)

@@ -66,6 +66,8 @@ var formats = []format{
 	{"transformers", mDigit, mMetric | mWord | mCount, (*Reader).metricsBlock},
 	{"keras", mDigit | mSlash, mBracket | mBlock | mColon | mCount, (*Reader).keras},
 	{"espnet", mDigit | mEpoch | mColon, mSlash | mCount, (*Reader).espnet},
+	{"darknet", mDigit | mColon | mMetric, mComma, (*Reader).darknet},
+	{"ml-agents", mDigit | mColon | mCount, mBracket, (*Reader).mlAgents},
 	{"boosting", mDigit | mTab | mColon, mColon, (*Reader).boosting},
 	{"table", mPipe, mPipe, (*Reader).boxed},
 	{"columns", mDigit, ^marks(0), (*Reader).row},

@@ -16,16 +16,20 @@ var detectors = []failure.Detector{
 	{Name: "loss-blow-up", Doc: "The training loss rose far above its best level and stayed there, beyond its own noise.", Run: lossBlowUp},
 	{Name: "loss-explosion", Doc: "A loss grew by orders of magnitude to the end, or until it became non-finite.", Run: lossExplosion},
 	{Name: "weights-destroyed", Doc: "The evaluation loss exploded on the way and both losses ended worse than they began.", Run: weightsDestroyed},
+	{Name: "reward-collapse", Doc: "A reward that had grown fell back to where it began and stayed there.", Run: rewardCollapse},
+	{Name: "loss-never-moves", Doc: "The loss stands still at its first value: nothing is learnt.", Run: lossNeverMoves},
+	{Name: "fid-explodes", Doc: "The Fréchet distance of a generator multiplied and stayed high.", Run: fidExplodes},
 	{Name: "start-off-expectation", Doc: "With --task: the first loss is not what a model that knows nothing should have.", Run: offExpectation},
 	{Name: "policy-collapse", Doc: "In reinforcement learning: the KL divergence exploded and the reward is gone.", Run: policyCollapse},
 }
 
 const (
-	minPoints = 12  // fewer values say nothing of a trend
-	riseOver  = 1.4 // how far above its best level the end must lie
-	noiseOver = 6.0 // and how many times its own noise
-	neverFell = 5.0 // how far a loss must rise that never fell
-	recovers  = 0.6 // a loss that came back below this share of the rise is healing
+	minPoints   = 12  // fewer values say nothing of a trend
+	riseOver    = 1.4 // how far above its best level the end must lie
+	noiseOver   = 6.0 // and how many times its own noise
+	neverFell   = 5.0 // how far a loss must rise that never fell
+	roseClearly = 2.2 // or this far, at the scale of a real loss and to stay
+	recovers    = 0.6 // a loss that came back below this share of the rise is healing
 )
 
 // lossBlowUp judges the main loss against its own noise: warm-up, spikes that
@@ -117,7 +121,7 @@ func rise(pts []run.Point, resumed bool) *climb {
 	top := slices.Max(smooth[lo:])
 	first := median(smooth[:max(1, min(3, lo))])
 	switch {
-	case (lo < 2 || first < 1.1*best) && !resumed && end < neverFell*best:
+	case (lo < 2 || first < 1.1*best) && !resumed && (end < neverFell*best && !(first >= 0.5 && end > roseClearly*best && sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)))):
 		// it never fell: a loss that begins at its floor (RL, annealed terms, a growing queue) may rise
 		return nil
 	case end < riseOver*best, end-best < noiseOver*noise, end-best < recovers*(top-best):

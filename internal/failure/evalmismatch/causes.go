@@ -39,8 +39,24 @@ var causes = []failure.Cause{
 		}},
 	},
 	{
+		Name: "answer-format",
+		Root: "The model answers in another format than the strict parser of the evaluation accepts, so right answers count as wrong.",
+		Fixes: []report.Fix{{
+			Action: "Score with a parser for the format that the model was trained on (or prompt and few-shot it into the harness's format)", Risk: report.NeedsApproval, ExpectedImpact: "right answers count as right",
+			Validate: "strict and flexible scores differ by less than 2 points on 200 samples", TimeToTrySeconds: 1200, Confidence: 0.8, Impact: 0.9, Reversible: true,
+		}},
+	},
+	{
+		Name: "protocols-differ",
+		Root: "Two evaluations of the same model follow different protocols (sampled negatives against full ranking, other candidates, filters or splits), so their numbers do not compare and neither says that the model is bad.",
+		Fixes: []report.Fix{{
+			Action: "Evaluate validation and test under one protocol and compare again", Risk: report.NeedsApproval, ExpectedImpact: "comparable numbers", Validate: "the same metric differs by less than 20 % between the two",
+			TimeToTrySeconds: 1200, Confidence: 0.8, Impact: 0.9, Reversible: true,
+		}},
+	},
+	{
 		Name: "no-template",
-		Root: "The model was tuned on conversations in its chat template and is evaluated on raw prompts, so it continues the text instead of answering.",
+		Root: "The evaluation does not hand the model its text in the form it was trained on (chat template, begin-of-text token, tokenizer), so the scores judge inputs that it never learnt to read.",
 		Fixes: []report.Fix{{
 			Action: "Evaluate with the model's chat template applied (lm_eval: --apply_chat_template, with --fewshot_as_multiturn for few-shot tasks)", Risk: report.NeedsApproval, ExpectedImpact: "the score becomes the tuned model's true one",
 			Validate: "answers of 20 samples follow the expected form", TimeToTrySeconds: 900, Confidence: 0.8, Impact: 0.9, Reversible: true,

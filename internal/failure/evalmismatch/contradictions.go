@@ -112,13 +112,13 @@ func untemplated(f *casefile.File) []failure.Sighting {
 // another scale than the ground truth.
 func apStaysZero(f *casefile.File) []failure.Sighting {
 	train := f.Series("loss")
-	if train == nil || !train.Finite() || train.Count < 6 || train.Last.Value > 0.75*train.First.Value {
+	if train == nil || !train.Finite() || train.Count < 6 || train.Last.Value > 0.6*train.First.Value {
 		return nil
 	}
 	var first, last *casefile.Event
 	n := 0
 	for _, e := range f.EventsOf("coco-ap") {
-		if v, err := strconv.ParseFloat(e.Groups["value"], 64); err != nil || v > 0.005 {
+		if v, ok := value(e); !ok || v > 0.02 {
 			return nil
 		}
 		if first == nil {
@@ -130,7 +130,7 @@ func apStaysZero(f *casefile.File) []failure.Sighting {
 	if n < 3 {
 		return nil
 	}
-	s := sighting(0.6, "two-ways", run.Point{Step: last.Step, Ref: first.Ref}, f, fmt.Sprintf("Average precision is 0 in all of %d evaluations while the training loss fell from %.4g to %.4g.", n, train.First.Value, train.Last.Value))
+	s := sighting(0.6, "two-ways", run.Point{Step: last.Step, Ref: first.Ref}, f, fmt.Sprintf("Average precision stays at nothing in all of %d evaluations while the training loss fell from %.4g to %.4g.", n, train.First.Value, train.Last.Value))
 	s.Text = first.Text
 	s.Also = []run.Ref{last.LastRef}
 	return []failure.Sighting{s}

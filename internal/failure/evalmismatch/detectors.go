@@ -23,6 +23,11 @@ var detectors = []failure.Detector{
 	{Name: "eval-perfect-too-early", Doc: "Evaluation is perfect from the start while training is not.", Run: perfectTooEarly},
 	{Name: "eval-no-chat-template", Doc: "A chat model was scored on bare prompts and scores nothing.", Run: untemplated},
 	{Name: "eval-ap-stays-zero", Doc: "COCO average precision is 0 in every evaluation while the training loss falls.", Run: apStaysZero},
+	{Name: "eval-iou-stays-zero", Doc: "Mean IoU is nothing in every evaluation while training pixel accuracy is high.", Run: iouStaysZero},
+	{Name: "eval-perplexity-off", Doc: "A harness reports a perplexity a thousand times that of the run.", Run: perplexityOff},
+	{Name: "eval-protocols-differ", Doc: "A ranking metric is several times higher in validation than in the test.", Run: protocolsDiffer},
+	{Name: "eval-filters-disagree", Doc: "Two filters of one harness disagree on the same answers: nothing under the strict one, plenty under the other.", Run: filtersDisagree},
+	{Name: "eval-backtest-contradicts", Doc: "R2 is high in validation and gone in a backtest or test of the same model.", Run: backtestContradicts},
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 
@@ -41,14 +46,14 @@ func neverImproved(f *casefile.File) []failure.Sighting {
 		return nil
 	}
 	gain := eval.Max.Value - eval.First.Value
-	if train.Last.Value < 0.8 || train.Last.Value-eval.Last.Value < 0.45 || gain > 0.05+0.3*eval.First.Value {
+	if train.Max.Value < 0.8 || train.Max.Value-eval.Last.Value < 0.45 || gain > 0.05+0.3*eval.First.Value {
 		return nil
 	}
 	w := 0.7
 	if eval.Max.Value < 0.2 {
 		w = 0.82
 	}
-	s := sighting(w, "two-ways", eval.Last, f, fmt.Sprintf("Training accuracy reached %.3f while evaluation accuracy stayed between %.3f and %.3f from the first evaluation on.", train.Last.Value, eval.Min.Value, eval.Max.Value))
+	s := sighting(w, "two-ways", eval.Last, f, fmt.Sprintf("Training accuracy reached %.3f while evaluation accuracy stayed between %.3f and %.3f from the first evaluation on.", train.Max.Value, eval.Min.Value, eval.Max.Value))
 	s.Also = []run.Ref{eval.First.Ref}
 	return []failure.Sighting{s}
 }

@@ -86,12 +86,11 @@ func firstOfLastRun(s *run.Series) run.Point {
 	if s.NonFinite == s.NonFiniteAtEnd {
 		return p
 	}
-	for i := len(s.Points) - 1; i >= 0; i-- {
-		v := s.Points[i].Value
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+	for _, q := range slices.Backward(s.Points) {
+		if !math.IsNaN(q.Value) && !math.IsInf(q.Value, 0) {
 			break
 		}
-		p = s.Points[i]
+		p = q
 	}
 	return p
 }
@@ -105,12 +104,12 @@ func lossMasked(f *casefile.File) []failure.Sighting {
 	}
 	zeros, start := 0, run.Point{}
 	before := math.NaN()
-	for i := len(loss.Points) - 1; i >= 0; i-- {
-		if loss.Points[i].Value != 0 {
-			before = loss.Points[i].Value
+	for _, p := range slices.Backward(loss.Points) {
+		if p.Value != 0 {
+			before = p.Value
 			break
 		}
-		zeros, start = zeros+1, loss.Points[i]
+		zeros, start = zeros+1, p
 	}
 	other := nonFiniteBeside(f, start.Step)
 	switch {
