@@ -1,11 +1,12 @@
 # make test   the tests, those with real components included
 # make check  what has to pass before a change goes in: form, lint, generated files, make test
 # make update everything that is generated or golden, anew; read the diff
+# make bench  speed and memory against other programs, into bench/RESULTS.md; bench/README.md says how long it takes
 
 cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainmedic
 lint := $(cache)/bin/golangci-lint-v2.15.0
 
-.PHONY: build test check form lint fresh inspector update
+.PHONY: build test check form lint fresh inspector update bench
 
 build:
 	go build -o trainmedic ./cmd/trainmedic
@@ -17,7 +18,7 @@ test:
 check: form lint fresh test
 
 form:
-	@bad=$$(gofmt -l cmd internal tools schemas references); \
+	@bad=$$(gofmt -l bench cmd internal tools schemas references); \
 	if [ -n "$$bad" ]; then echo "gofmt -w these:"; echo "$$bad"; exit 1; fi
 	go vet ./...
 
@@ -35,4 +36,7 @@ fresh:
 
 update:
 	go test ./schemas -update
-	go test ./internal/report ./tools -update
+	go test ./internal/report ./internal/logformat ./tools ./references -update
+
+bench:
+	go run ./bench/cmd/bench

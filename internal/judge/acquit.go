@@ -39,6 +39,11 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 			}
 		}
 		r.MissingEvidence = missing(f)
+		if half := halfSeen(f); half != nil {
+			r.CauseConfidence = 0.3
+			r.RootCause = "Nothing in what was read says that the run failed, but " + half.Why + "."
+			r.MissingEvidence = append(r.MissingEvidence, *half)
+		}
 	}
 	r.ContributingFactors = factors(all)
 	r.RuledOut = ruledOut(b, nil, all, book)
@@ -86,4 +91,18 @@ func ask(f *casefile.File) report.MissingEvidence {
 		return report.MissingEvidence{What: "the complete log", Why: "what was read does not show what the run did", Ask: "the whole standard output and error of the run, from its first line"}
 	}
 	return report.MissingEvidence{What: "why the process ended", Why: "the log does not say", Ask: "the exit code, and the kernel log of the time of death (dmesg -T | tail -n 50)"}
+}
+
+// halfSeen says what is missing where the end of the log was not seen, or no
+// line of it was understood; nil when neither is so.
+func halfSeen(f *casefile.File) *report.MissingEvidence {
+	for _, s := range f.Logs() {
+		if s.Err != nil {
+			return &report.MissingEvidence{What: "the end of " + s.Name, Why: "the file breaks off before its end", Ask: "a complete copy of the file"}
+		}
+	}
+	if f.Main() == nil && len(f.Events) == 0 && len(f.Tracebacks) == 0 && len(f.Facts) == 0 && len(f.AllSeries()) == 0 {
+		return &report.MissingEvidence{What: "the run's own log", Why: "no line of what was read is of a form that training programs print", Ask: "the standard output and error of the training process, from its first line"}
+	}
+	return nil
 }

@@ -38,7 +38,7 @@ func fatal(f *casefile.File, alive []*suspect) bool {
 		switch {
 		case s.trace != nil, s.class == report.NCCL && aborts.MatchString(s.text):
 			return true
-		case s.class == report.Crash && !limit && s.status == "":
+		case s.class == report.Crash && !limit && s.status == "" && !asked.MatchString(s.text):
 			return true
 		}
 	}
@@ -64,6 +64,7 @@ func endedByLimit(alive []*suspect) bool {
 
 var (
 	byLimit = regexp.MustCompile(`(?i)(due to time limit|due to preemption|MaxRuntimeExceeded|MaxWaitTimeExceeded|activeDeadlineSeconds|DeadlineExceeded|CANCELLED AT|KeyboardInterrupt|state[^a-z]{1,4}TIMEOUT|scancel|JOB_STATE_EXPIRED|walltime)`)
+	asked   = regexp.MustCompile(`SIGTERM|\bTerminated\b|signal 15\b`)
 	aborts  = regexp.MustCompile(`(?i)(abort|terminat|exception|taking the entire process down|taking down the entire process|\bError\b)`)
 )
 

@@ -34,8 +34,14 @@ var causes = []failure.Cause{
 	},
 	{
 		Name:  "early-nan",
-		Root:  "The loss became non-finite within the first 100 steps. At that point it is the learning rate, the precision or the scale of inputs and targets, not a rare bad batch.",
-		Fixes: []report.Fix{lowerLR, useBF16, checkInputs, clipGradients},
+		Root:  "The loss became non-finite within the first 100 steps. So early it is most often the learning rate, the precision or the scale of inputs and targets, and seldom a rare bad batch.",
+		Fixes: []report.Fix{lowerLR, checkInputs, clipGradients},
+	},
+	{
+		Name:  "early-nan-in-fp16",
+		When:  earlyInFP16,
+		Root:  "The loss became non-finite within the first 100 steps of a run in fp16: activations or gradients leave its range, or the learning rate is too high for it.",
+		Fixes: []report.Fix{useBF16, lowerLR, checkInputs, clipGradients},
 	},
 	{
 		Name:  "late-nan",
@@ -66,6 +72,38 @@ var (
 		Validate: "the offending layer or sample is named", TimeToTrySeconds: 900, Confidence: 0.6, Impact: 0.6, Reversible: true, LeavesCause: true,
 	}
 )
+
+// earlyInFP16 needs both: a loss that was lost early and fp16.
+func earlyInFP16(f *casefile.File) (float64, []casefile.Evidence) {
+	loss := f.Series("loss")
+	if loss == nil || loss.FirstNonFinite == nil || loss.FirstNonFinite.Step < 0 || when(f, loss.FirstNonFinite.Step) != "early-nan" {
+		return 0, nil
+	}
+	return trainsInFP16(f)
+}
+
+// trainsInFP16 needs a setting or the loss scaler's own words; bf16 beside it
+// wins, since configs hold both with one of them off.
+func trainsInFP16(f *casefile.File) (float64, []casefile.Evidence) {
+	for _, key := range []string{"config.bf16", "config.bf16.enabled"} {
+		if strings.EqualFold(f.Value(key), "true") {
+			return 0, nil
+		}
+	}
+	for _, key := range []string{"config.fp16", "config.fp16.enabled", "config.precision", "config.mixed_precision", "config.amp"} {
+		v, ok := f.Fact(key)
+		switch strings.ToLower(v.Value) {
+		case "true", "16", "fp16", "16-mixed", "float16", "mixed_float16":
+			if ok {
+				return 0.6, []casefile.Evidence{{Ref: v.From, Rank: -1, Text: key + " = " + v.Value}}
+			}
+		}
+	}
+	if e := f.EventsOf("gradient-overflow-skip"); len(e) > 0 {
+		return 0.6, []casefile.Evidence{e[len(e)-1].Cite()}
+	}
+	return 0, nil
+}
 
 // halfWeights needs both: weights in half precision and no autocast.
 func halfWeights(f *casefile.File) (float64, []casefile.Evidence) {

@@ -216,9 +216,7 @@ func settled(s *run.Series) bool {
 	if len(v) < 20 {
 		return false
 	}
-	best := slices.Min(v)
-	last := v[len(v)-10:]
-	return slices.Max(last) <= v[0] && slices.Max(last) <= best+0.5*math.Abs(v[0]-best)
+	return slices.Max(v[len(v)-10:]) <= v[0]
 }
 
 func at(step int64) string {

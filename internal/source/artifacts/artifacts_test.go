@@ -157,6 +157,50 @@ func text(t *testing.T, s run.Stream) string {
 	return string(b)
 }
 
+func TestParquetLabels(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"all", "brotli"} {
+		b, err := os.ReadFile(filepath.Join("parquet", "testdata", name+".parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "data", name+".parquet"), string(b))
+		write(t, filepath.Join(dir, "data", "cut.parquet"), string(b[:len(b)-20]))
+	}
+	write(t, filepath.Join(dir, "run.log"), "step 1\n")
+	write(t, filepath.Join(dir, "config.json"), `{"num_labels": 4}`)
+	opt := source.Options{LabelColumn: "label"}
+	obs, err := open(t, dir, opt).Observe(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `stream log run.log rank -1, 1 lines
+fact config.num_labels = 4 (config.json:1)
+fact labels.label.min = 0 (data/all.parquet)
+fact labels.label.max = 4 (data/all.parquet)
+fact labels.label.missing = 1 (data/all.parquet)
+fact labels.label.classes = 5 (data/all.parquet)
+fact labels.problem = label in data/all.parquet: 1 of 50 rows have no label (data/all.parquet)
+fact labels.problem = label in data/all.parquet: label 4 in row 5 is out of range: config.num_labels is 4, so labels are 0 to 3 (data/all.parquet)
+fact labels.problem = label in data/all.parquet: feature leak equals the label in every row (data/all.parquet)
+gap data/brotli.parquet: parquet: column label: it is compressed with brotli, which is not read here; a sample of the same rows as CSV or JSONL (a few thousand suffice)
+gap data/cut.parquet: parquet: the file does not end as a Parquet file does; it was not written to its end or is damaged; a sample of the same rows as CSV or JSONL (a few thousand suffice)
+`
+	if diff := cmp.Diff(want, describe(t, obs)); diff != "" {
+		t.Error(diff)
+	}
+	sourcetest.Run(t, func(t *testing.T) source.Source { return open(t, dir, opt) })
+}
+
+func TestPackedRun(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "run7.tar.gz"), "\x1f\x8b\x08")
+	_, err := open(t, dir, source.Options{}).Observe(t.Context(), nil)
+	if !errors.Is(err, source.ErrNoEvidence) || !strings.Contains(fmt.Sprint(err), "unpack it (tar -xzf run7.tar.gz), then pass the directory") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNothingToSee(t *testing.T) {
 	base := t.TempDir()
 	empty := filepath.Join(base, "empty")

@@ -47,7 +47,7 @@ func putJSON(l *look, e entry, head string) bool {
 	case n.Get("log_history") != nil:
 		l.keepState(t, n)
 	case base == "error.json" && n.Get("message") != nil:
-		l.elastic(t, n)
+		l.elastic(e, t, n)
 	case resultName.MatchString(base) && n.Kind == doc.Map:
 		l.results(t, n)
 	case l.hasLabel(n):
@@ -81,31 +81,6 @@ func looksLikeLines(head string) bool {
 	}
 	_, err := doc.JSON([]byte(first))
 	return err == nil
-}
-
-// entriesOf takes Cloud Logging entries: they are the log, as they are, line by
-// line; task events in them tell the state of a pipeline.
-func (l *look) entriesOf(e entry) {
-	l.stream(e, "log")
-	if !l.fresh(e) || e.size > maxResource {
-		return
-	}
-	text, ok := l.text(e, maxResource)
-	if !ok {
-		return
-	}
-	t := export.NewText(e.name, text)
-	rows, _ := doc.JSONLines([]byte(text), 100_000)
-	if n, err := doc.JSON([]byte(text)); err == nil && n.Kind == doc.List {
-		rows = n.Items
-	}
-	if len(rows) > 1 {
-		first, last := rows[0].Get("timestamp").Str(), rows[len(rows)-1].Get("timestamp").Str()
-		if first > last && last != "" {
-			l.fact("logging.order", "newest-first", t.Ref(rows[0].Line))
-		}
-	}
-	l.found(export.Found{Pipeline: export.Tasks(t, rows)})
 }
 
 // rowOfLog tells a row that a program wrote while it ran from a row of data.

@@ -14,6 +14,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts/doc"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts/export"
+	"github.com/trainmedic/trainmedic/internal/source/artifacts/parquet"
 )
 
 // maxRows is how many rows of a data sample are looked at.
@@ -26,6 +27,7 @@ type labelColumn struct {
 	numeric          bool
 	min, max         float64
 	minRef, maxRef   run.Ref
+	minRow, maxRow   int
 	missRef, headRef run.Ref
 	values           map[string]int
 	equal            map[string]int // features, and in how many rows they equal the label
@@ -51,10 +53,10 @@ func (c *labelColumn) add(label string, ref run.Ref, features func(yield func(na
 	v, ok := parse(label)
 	c.numeric = c.numeric && ok
 	if ok && (c.minRef.File == "" || v < c.min) {
-		c.min, c.minRef = v, ref
+		c.min, c.minRef, c.minRow = v, ref, c.rows
 	}
 	if ok && (c.maxRef.File == "" || v > c.max) {
-		c.max, c.maxRef = v, ref
+		c.max, c.maxRef, c.maxRow = v, ref, c.rows
 	}
 	features(func(name, value string) {
 		if strings.TrimSpace(value) == label {
@@ -115,6 +117,66 @@ func (l *look) labelLines(e entry) {
 	}
 }
 
+// Bounds of what is read of a Parquet sample.
+const (
+	maxParquetRows = 10_000
+	maxFeatures    = 500
+	smallerSample  = "a sample of the same rows as CSV or JSONL (a few thousand suffice)"
+)
+
+// parquetLabels reads the label column of a Parquet sample, and of each other
+// column whether it equals it. One column at a time is in memory.
+func (l *look) parquetLabels(e entry) {
+	if !l.fresh(e) {
+		return
+	}
+	f, err := l.open(e.name)()
+	if err != nil {
+		l.unreadable(e.name, err)
+		return
+	}
+	defer f.Close()
+	p, err := parquet.Open(f, e.size)
+	if err != nil {
+		l.gap(e.name, err.Error(), smallerSample)
+		return
+	}
+	i := slices.IndexFunc(p.Columns, func(c *parquet.Column) bool { return strings.EqualFold(c.Name, l.opt.LabelColumn) })
+	if i < 0 {
+		return
+	}
+	labels, err := p.Columns[i].Read(maxParquetRows)
+	if err != nil {
+		l.gap(e.name, err.Error(), smallerSample)
+	}
+	if len(labels) == 0 {
+		return
+	}
+	ref := run.Ref{File: e.name}
+	c := newLabels(e.name, ref)
+	for _, v := range labels {
+		c.add(v, ref, func(func(string, string)) {})
+	}
+	for _, feature := range p.Columns[:min(len(p.Columns), maxFeatures)] {
+		values, err := feature.Read(len(labels)) // a column that cannot be read is no suspect
+		if feature == p.Columns[i] || err != nil || len(values) < len(labels) {
+			continue
+		}
+		c.equal[feature.Name] = equalRows(values, labels)
+	}
+	l.labels = append(l.labels, *c)
+}
+
+// equalRows counts the rows with a label in which two columns say the same.
+func equalRows(values, labels []string) (n int) {
+	for i, v := range labels {
+		if v = strings.TrimSpace(v); v != "" && strings.TrimSpace(values[i]) == v {
+			n++
+		}
+	}
+	return n
+}
+
 // hasLabel reports whether a JSON document is a list of rows with the label.
 func (l *look) hasLabel(n *doc.Node) bool {
 	return l.opt.LabelColumn != "" && len(n.List()) > 0 && n.Items[0].Get(l.opt.LabelColumn) != nil
@@ -156,7 +218,7 @@ func (l *look) labelGaps() {
 		return
 	}
 	if len(l.labels) == 0 && l.since == nil {
-		l.gap("the label column "+col, "no CSV or JSONL sample here has it", "a few hundred rows of the training data as CSV or JSONL")
+		l.gap("the label column "+col, "no CSV, JSONL or Parquet sample here has it", "a few hundred rows of the training data as CSV or JSONL")
 	}
 	for i := range l.labels {
 		c := &l.labels[i]
@@ -187,11 +249,11 @@ func (c *labelColumn) problems(classes map[string]int) (out []run.Fact) {
 		for _, key := range slices.Sorted(maps.Keys(classes)) {
 			n := classes[key]
 			if c.max >= float64(n) {
-				say(c.maxRef, "label %g is out of range: %s is %d, so labels are 0 to %d", c.max, key, n, n-1)
+				say(c.maxRef, "label %g%s is out of range: %s is %d, so labels are 0 to %d", c.max, inRow(c.maxRef, c.maxRow), key, n, n-1)
 			}
 		}
 		if c.min < 0 && c.min != -100 && len(classes) > 0 {
-			say(c.minRef, "label %g is negative", c.min)
+			say(c.minRef, "label %g%s is negative", c.min, inRow(c.minRef, c.minRow))
 		}
 	}
 	if have := c.rows - c.missing; have > 10 && len(c.values) > 1 {
@@ -202,6 +264,14 @@ func (c *labelColumn) problems(classes map[string]int) (out []run.Fact) {
 		}
 	}
 	return out
+}
+
+// inRow names the row where a file has no lines to point at.
+func inRow(ref run.Ref, row int) string {
+	if ref.Line > 0 {
+		return ""
+	}
+	return " in row " + itoa(row)
 }
 
 func atoi(s string) int {

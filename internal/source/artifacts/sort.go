@@ -28,7 +28,7 @@ type drawer struct {
 // drawers in order; the head of the file, decoded, is what put is given.
 var drawers = []drawer{
 	{regexp.MustCompile(`(?i)\.(?:safetensors|pt|pth|ckpt|bin|h5|keras|distcp|gguf|onnx|index|pkl|pickle|npz|npy)$|\.data-\d{5}-of-\d{5}$`), putWeights},
-	{regexp.MustCompile(`(?i)\.(?:parquet|arrow|tfrecord|tar|zip|png|jpe?g|gif|webp|pdf|svg|html|mp4|wav|so|pyc|whl|db|sqlite|wandb|tgz|tar\.(?:gz|zst|bz2|xz))$|tfevents`), putBinary},
+	{regexp.MustCompile(`(?i)\.(?:parquet|arrow|tfrecord|tar|zip|7z|rar|png|jpe?g|gif|webp|pdf|svg|html|mp4|wav|so|pyc|whl|db|sqlite|wandb|tgz|tbz2?|txz|tzst|tar\.(?:gz|zst|bz2|xz))$|tfevents`), putBinary},
 	{regexp.MustCompile(`(?i)\.(?:pyx?|ipynb|c|cc|cpp|cu|h|js|css|md|rst|lock|gitignore)$|(?:^|/)(?:LICENSE|Dockerfile|Makefile)$|wandb/(?:.*/)?debug(?:-\w+)?\.log$`), drop},
 	{regexp.MustCompile(`(?i)(?:^|/)(?:tokenizer\w*|vocab|special_tokens_map|added_tokens|merges|preprocessor_config|generation_config)\.(?:json|txt)$|\.index\.json$|\.hydra/hydra\.yaml$|wandb-metadata\.json$`), drop},
 	{regexp.MustCompile(`(?i)(?:^|/)latest(?:_checkpointed_iteration\.txt)?$`), putTracker},
@@ -174,11 +174,24 @@ func (l *look) lastOf(kind string) int {
 func (l *look) found(f export.Found) {
 	l.obs.Facts = append(l.obs.Facts, f.Facts...)
 	l.obs.Processes = append(l.obs.Processes, f.Processes...)
-	if f.Pipeline != nil && (l.obs.Pipeline == nil || len(f.Pipeline.Tasks) > len(l.obs.Pipeline.Tasks)) {
-		l.obs.Pipeline = f.Pipeline
-	}
+	l.pipeline(f.Pipeline)
 	if len(f.Files) > 0 {
 		l.obs.Checkpoints = append(l.obs.Checkpoints, checkpoint.Inspect(nil, f.Files)...)
+	}
+}
+
+// pipeline keeps the one with most tasks; of a pipeline that was exported apart
+// from its tasks (as SageMaker's is) it takes what is said of the whole.
+func (l *look) pipeline(p *run.Pipeline) {
+	old := l.obs.Pipeline
+	if p == nil || old != nil && len(p.Tasks) <= len(old.Tasks) {
+		p, old = old, p
+	}
+	if l.obs.Pipeline = p; p == nil || old == nil || old.Kind != p.Kind || len(old.Tasks) > 0 || len(p.Tasks) == 0 {
+		return
+	}
+	if p.Name == "" || p.Name == old.Name {
+		p.Name, p.State, p.Error, p.Ref = old.Name, old.State, old.Error, old.Ref
 	}
 }
 
@@ -199,7 +212,7 @@ func (l *look) finish() (run.Observation, error) {
 		return l.obs, l.nothing()
 	}
 	if len(l.logs) == 0 && l.obs.Pipeline == nil {
-		l.gap("the log of the run", "there is no log among the files", "what the run wrote to standard output and standard error")
+		l.gap("the log of the run", "there is no log among the files", "what the run wrote to standard output and standard error"+l.packed())
 	}
 	return l.obs, nil
 }
@@ -208,7 +221,16 @@ func (l *look) nothing() error {
 	if l.denied > 0 {
 		return fmt.Errorf("artifacts: %s: this user may not read what is in it; run as its owner, or copy it to where you may: %w", l.name, source.ErrDenied)
 	}
-	return fmt.Errorf("artifacts: %s: no log, configuration or checkpoint in it; name the folder that holds the run's logs: %w", l.name, source.ErrNoEvidence)
+	return fmt.Errorf("artifacts: %s: no log, configuration or checkpoint in it; name the folder that holds the run's logs%s: %w", l.name, l.packed(), source.ErrNoEvidence)
+}
+
+// packed points at an archive that the run may lie in.
+func (l *look) packed() string {
+	if len(l.archives) == 0 {
+		return ""
+	}
+	a := l.archives[0]
+	return fmt.Sprintf("; if the run lies in %s, unpack it (%s), then pass the directory", a, file.Archive(a, nil))
 }
 
 // demote makes other text of a .txt that is not called a log, as soon as there

@@ -1,9 +1,6 @@
 package artifacts
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -108,37 +105,28 @@ func (l *look) results(t *export.Text, n *doc.Node) {
 
 // elastic reads the error.json of a torchelastic worker: facts, and a stream
 // of the message and the call stack, as if the worker had logged them.
-func (l *look) elastic(t *export.Text, n *doc.Node) {
+func (l *look) elastic(e entry, t *export.Text, n *doc.Node) {
 	rank := file.RankOf(t.Name)
 	msg := n.Get("message")
 	key := "elastic.error." + strconv.Itoa(rank)
 	if rank == run.NoRank {
 		key = "elastic.error"
 	}
-	stack, at := "", ""
+	var stack *doc.Node
 	if msg.Kind == doc.Map {
-		stack = msg.Get("extraInfo", "py_callstack").Str()
-		at = msg.Get("extraInfo", "timestamp").Str()
+		info := msg.Get("extraInfo")
+		stack = info.Get("py_callstack")
 		if code := msg.Get("errorCode"); code.Str() != "" {
 			l.fact(key+".code", code.Str(), t.Ref(code.Line))
+		}
+		if at := info.Get("timestamp"); at.Str() != "" {
+			l.fact(key+".timestamp", at.Str(), t.Ref(at.Line))
 		}
 		msg = msg.Get("message")
 	}
 	if msg.Str() == "" {
 		return
 	}
-	l.fact(key+".message", msg.Str(), t.Ref(msg.At()))
-	if at != "" {
-		l.fact(key+".timestamp", at, t.Ref(n.Get("message", "extraInfo", "timestamp").At()))
-	}
-	text := fmt.Sprintf("%s\n%s\n", strings.TrimRight(stack, "\n"), msg.Str())
-	if stack == "" {
-		text = msg.Str() + "\n"
-	}
-	l.logs = append(l.logs, run.Stream{
-		Name: t.Name, Rank: rank, Size: int64(len(text)), Kind: "log",
-		Open: func(ctx context.Context) (io.ReadCloser, error) {
-			return io.NopCloser(strings.NewReader(text)), ctx.Err()
-		},
-	})
+	l.fact(key+".message", msg.Str(), t.Ref(msg.Line))
+	l.logs = append(l.logs, elasticLines(t, stack, msg).stream(e, rank))
 }

@@ -5,31 +5,40 @@ import (
 	"errors"
 	"io"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts/export"
+	"github.com/trainmedic/trainmedic/internal/source/file"
 	"github.com/trainmedic/trainmedic/internal/tail"
 )
 
-// putBinary passes over what is no text; a sample of data in a format that is
-// not read here is a gap if its labels were asked for.
-func putBinary(l *look, e entry, _ string) bool {
-	if ext := path.Ext(e.name); l.opt.LabelColumn != "" && (ext == ".parquet" || ext == ".arrow") {
-		l.gap(e.name, strings.TrimPrefix(ext, ".")+" files are not read yet", "a sample of the same rows as CSV or JSONL (a few thousand suffice)")
+// putBinary passes over what is no text, but for the labels in it if they were
+// asked for, and remembers archives: the run may lie in one.
+func putBinary(l *look, e entry, head string) bool {
+	switch ext := strings.ToLower(path.Ext(e.name)); {
+	case l.opt.LabelColumn != "" && (ext == ".parquet" || strings.HasPrefix(head, "PAR1")):
+		l.parquetLabels(e)
+	case l.opt.LabelColumn != "" && ext == ".arrow":
+		l.gap(e.name, "arrow files are not read", smallerSample)
+	case file.Archive(e.name, []byte(head)) != "":
+		l.archives = append(l.archives, e.name)
 	}
 	return true
 }
+
+var opensJSON = regexp.MustCompile(`^(?:\{|\[\s*\{)`)
 
 // putText takes all other text: logs, and the output of commands.
 func putText(l *look, e entry, head string) bool {
 	if tail.IsBinary([]byte(head)) {
 		if export.IsLogName(e.name) {
-			l.gap(e.name, "is a binary file, not a text log", "the text log of the run")
+			l.obs.Gaps = append(l.obs.Gaps, *file.Opaque(e.name, []byte(head)))
 		}
 		return true
 	}
-	if trim := strings.TrimSpace(head); path.Ext(e.name) != ".log" && (strings.HasPrefix(trim, "{") || strings.HasPrefix(trim, "[{")) && logEntry.MatchString(head) {
+	if trim := strings.TrimSpace(head); path.Ext(e.name) != ".log" && opensJSON.MatchString(trim) && logEntry.MatchString(head) {
 		l.entriesOf(e)
 		return true
 	}
@@ -50,7 +59,7 @@ func putCSV(l *look, e entry, head string) bool {
 	header, _, _ := strings.Cut(head, "\n")
 	low := strings.ToLower(header)
 	switch {
-	case strings.Contains(low, "memory.used"), strings.Contains(low, "memory.total"):
+	case strings.Contains(low, "memory.used"), strings.Contains(low, "memory.total"), export.GPURows(head):
 		return putText(l, e, head)
 	case l.opt.LabelColumn != "" && strings.Contains(header, l.opt.LabelColumn):
 		l.csvLabels(e)

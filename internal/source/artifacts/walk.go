@@ -37,19 +37,20 @@ type entry struct {
 // look is one look at a directory.
 type look struct {
 	*dir
-	since   run.Cursor
-	obs     run.Observation
-	entries []entry
-	aliases []alias
-	folders []string
-	denied  int
-	logs    []run.Stream
-	exports []run.Stream
-	saved   map[string]bool // paths of checkpoints
-	configs int             // facts made of configurations so far
-	state   *trainer        // the newest trainer_state.json
-	labels  []labelColumn
-	classes map[string]int // configuration keys that give the number of classes
+	since    run.Cursor
+	obs      run.Observation
+	entries  []entry
+	aliases  []alias
+	folders  []string
+	denied   int
+	logs     []run.Stream
+	exports  []run.Stream
+	saved    map[string]bool // paths of checkpoints
+	configs  int             // facts made of configurations so far
+	state    *trainer        // the newest trainer_state.json
+	labels   []labelColumn
+	archives []string       // what may hold the run, packed
+	classes  map[string]int // configuration keys that give the number of classes
 }
 
 func newLook(d *dir, since run.Cursor) *look {

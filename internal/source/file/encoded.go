@@ -30,11 +30,11 @@ func (l Log) encoded(f *os.File, st run.Stream, info fs.FileInfo, prev string) (
 	defer d.Close()
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(d, head)
-	if tail.IsBinary(head[:n]) {
-		return View{Gap: binaryGap(l.Name), Next: v.Next}, nil
+	if tail.IsBinary(head[:n]) || isTar(head[:n]) {
+		return View{Gap: Opaque(l.Name, head[:n]), Next: v.Next}, nil
 	}
 	if err != nil && !errors.Is(err, io.EOF) && n == 0 {
-		v.Gap = &run.Gap{What: l.Name, Why: err.Error(), Ask: "an undamaged copy of " + l.Name}
+		v.Gap = &run.Gap{What: l.Name, Why: "cannot be unpacked: " + err.Error(), Ask: "an undamaged copy of " + l.Name}
 		return v, nil
 	}
 	st.Open = func(ctx context.Context) (io.ReadCloser, error) {

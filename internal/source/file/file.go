@@ -165,6 +165,9 @@ func (s *logs) Observe(ctx context.Context, since run.Cursor) (run.Observation, 
 	if len(errs) > 0 && len(errs) == len(s.paths) {
 		return obs, errors.Join(errs...)
 	}
+	if since == nil && len(obs.Streams) == 0 && len(obs.Gaps) > 0 {
+		return obs, unseen(obs.Gaps)
+	}
 	return obs, nil
 }
 

@@ -90,7 +90,6 @@ func TestConformance(t *testing.T) {
 		"gzip last":  {ref: gz, opt: source.Options{Last: 1}},
 		"glob":       {ref: filepath.Join(dir, "ranks", "*.log")},
 		"empty":      {ref: write(t, filepath.Join(dir, "empty.log"), "")},
-		"binary":     {ref: write(t, filepath.Join(dir, "a.out"), "\x7fELF\x02\x01\x01\x00\x00\x00\x00")},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -200,6 +199,49 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoText(t *testing.T) {
+	dir := t.TempDir()
+	tarball := "run/train.log" + strings.Repeat("\x00", 87) + "0000644\x00" + strings.Repeat("0", 149) + "ustar\x0000" + strings.Repeat("\x00", 247) + "step 1 loss 0.5\n"
+	const elf = "\x7fELF\x02\x01\x01\x00\x00\x00\x00"
+	for name, c := range map[string]struct{ text, want string }{
+		"a.out":       {elf, "is a binary file, not a text log; pass the text log of the run"},
+		"run.log":     {elf, "is a binary file, not a text log; pass the text log of the run"},
+		"z.log.gz":    {zipped(elf), "is a binary file, not a text log"},
+		"run.tar.gz":  {zipped(tarball), "is an archive, which is not read; pass the folder in it: unpack it (tar -xzf run.tar.gz), then pass the directory"},
+		"oddname.gz":  {zipped(tarball), "unpack it (tar -xf oddname.gz)"},
+		"run.tar":     {tarball, "unpack it (tar -xf run.tar)"},
+		"run.zip":     {"PK\x03\x04\x14\x00", "unpack it (unzip run.zip)"},
+		"download":    {"PK\x03\x04\x14\x00", "unpack it (unzip download)"},
+		"my run.zip":  {"PK\x03\x04\x14\x00", "unpack it (unzip 'my run.zip')"},
+		"run.7z":      {"7z\xbc\xaf\x27\x1c\x00\x04", "unpack it (7z x run.7z)"},
+		"run.tar.zst": {"\x28\xb5\x2f\xfd\x00", "unpack it (tar --zstd -xf run.tar.zst)"},
+		"run.log.xz":  {"\xfd7zXZ\x00\x00\x04", "is compressed in a way that is not read here (gzip and zstd are); pass the log unpacked (unxz -k run.log.xz)"},
+		"torn.log.gz": {"\x1f\x8b\x08\x00", "cannot be unpacked: tail: read torn.log.gz: unexpected EOF; pass an undamaged copy of torn.log.gz"},
+		"model.pt":    {"PK\x03\x04\x14\x00", "is a binary file, not a text log"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, s := range []source.Source{
+				open(t, write(t, filepath.Join(dir, name), c.text), source.Options{}),
+				open(t, filepath.Join(dir, name[:1]+"*"+name[1:]), source.Options{}),
+			} {
+				if _, err := s.Observe(t.Context(), nil); !errors.Is(err, source.ErrNoEvidence) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("want an error with %q, got %v", c.want, err)
+				}
+			}
+		})
+	}
+	piped := open(t, "-", source.Options{Stdin: strings.NewReader(tarball)})
+	if _, err := piped.Observe(t.Context(), nil); !errors.Is(err, source.ErrNoEvidence) || !strings.Contains(err.Error(), "(tar -xf FILE)") {
+		t.Errorf("a piped archive: %v", err)
+	}
+	write(t, filepath.Join(dir, "two", "a.log"), elf)
+	two := filepath.Join(dir, "two", "*.log")
+	write(t, filepath.Join(dir, "two", "b.log"), "step 1\n")
+	if obs := look(t, open(t, two, source.Options{}), nil); len(obs.Streams) != 1 || len(obs.Gaps) != 1 {
+		t.Errorf("one log and one binary file: %d streams, %+v", len(obs.Streams), obs.Gaps)
+	}
+}
+
 // never blocks until the test ends, as a terminal does.
 type never struct{ done <-chan struct{} }
 
@@ -235,9 +277,9 @@ func TestHoleAtTheStart(t *testing.T) {
 	if len(obs.Streams) != 1 {
 		t.Errorf("a log that begins with a hole is no log: %+v", obs.Gaps)
 	}
-	obs = look(t, open(t, write(t, filepath.Join(dir, "zero.log"), strings.Repeat("\x00", 10_000)), source.Options{}), nil)
-	if len(obs.Streams) != 0 || len(obs.Gaps) != 1 {
-		t.Error("a file of zeros is a log")
+	zeros := open(t, write(t, filepath.Join(dir, "zero.log"), strings.Repeat("\x00", 10_000)), source.Options{})
+	if obs, err := zeros.Observe(t.Context(), nil); !errors.Is(err, source.ErrNoEvidence) {
+		t.Errorf("a file of zeros is a log: %v, %+v", err, obs.Streams)
 	}
 }
 

@@ -66,10 +66,13 @@ func (l Log) Look(prev string) (View, error) {
 	head = head[:n]
 	st := run.Stream{Name: l.Name, Rank: RankOf(l.Name), ModTime: info.ModTime(), Kind: "log"}
 	if tail.Detect(head) != tail.Plain {
+		if Archive(l.Name, head) != "" {
+			return View{Gap: Opaque(l.Name, head)}, nil
+		}
 		return l.encoded(f, st, info, prev)
 	}
-	if tail.IsBinary(head) && !holeThenText(f, head, info.Size()) {
-		return View{Gap: binaryGap(l.Name)}, nil // again at each look, until it is text
+	if isTar(head) || tail.IsBinary(head) && !holeThenText(f, head, info.Size()) {
+		return View{Gap: Opaque(l.Name, head)}, nil // again at each look, until it is text
 	}
 	return l.plain(f, st, info, prev)
 }
@@ -85,13 +88,6 @@ func holeThenText(f *os.File, head []byte, size int64) bool {
 		return false
 	}
 	return !tail.IsBinary(end)
-}
-
-func binaryGap(name string) *run.Gap {
-	return &run.Gap{
-		What: name, Why: "is a binary file, not a text log",
-		Ask: "the text log of the run: what it wrote to standard output and standard error",
-	}
 }
 
 // plain gives the new bytes as they are, readable in segments.

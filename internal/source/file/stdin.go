@@ -62,9 +62,8 @@ func (in *input) observe(ctx context.Context, since run.Cursor, last int) (run.O
 	if _, err := in.text.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return obs, fmt.Errorf("file: %s: %w", in.name, err)
 	}
-	if tail.IsBinary(head) {
-		obs.Gaps = append(obs.Gaps, *binaryGap(in.name))
-		return obs, nil
+	if tail.IsBinary(head) || isTar(head) {
+		return obs, unseen([]run.Gap{*Opaque(piped, head)})
 	}
 	if in.text.size == 0 {
 		obs.Gaps = append(obs.Gaps, run.Gap{What: in.name, Why: "is empty", Ask: "the output of the run, piped in or as a file"})

@@ -37,16 +37,18 @@ func JSONLines(b []byte, limit int) (rows []*Node, bad int) {
 			bad++
 			continue
 		}
-		n.shift(line - 1)
+		n.Shift(line - 1)
 		rows = append(rows, n)
 	}
 	return rows, bad
 }
 
-func (n *Node) shift(by int) {
+// Shift moves a tree down by some lines, for one that was read out of a larger
+// text.
+func (n *Node) Shift(by int) {
 	n.Line += by
 	for _, c := range n.Items {
-		c.shift(by)
+		c.Shift(by)
 	}
 }
 

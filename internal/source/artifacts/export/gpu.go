@@ -54,18 +54,22 @@ var gpuColumns = map[string]string{
 	"ecc.errors.uncorrected.volatile.total": "ecc_uncorrected", "pstate": "pstate",
 }
 
-// gpuCSV reads --query-gpu=… --format=csv with its heading. Of a series the
-// highest memory and the last of everything else count.
+// gpuCSV reads --query-gpu=… --format=csv, by its heading or, where that was
+// left out, by the shape of the columns. Of a series the highest memory and the
+// last of everything else count.
 func gpuCSV(t *Text) (f Found) {
 	cols := map[int]string{}
 	index, peak := -1, map[string]float64{}
 	last := map[string]int{}
+	if GPURows(strings.Join(t.Lines[:min(len(t.Lines), 64)], "\n")) {
+		cols, index = bareColumns(t.Lines)
+	}
 	for i, l := range t.Lines {
 		row, err := csv.NewReader(strings.NewReader(l)).Read()
 		if err != nil {
 			continue
 		}
-		if strings.Contains(l, "memory.used") && len(cols) == 0 {
+		if gpuHeading.MatchString(l) && len(cols) == 0 {
 			for j, c := range row {
 				c, _, _ = strings.Cut(strings.TrimSpace(c), " ")
 				if c == "index" {

@@ -80,19 +80,3 @@ func kubeJob(r *resource) {
 	r.put("job.failed", r.n.Get("status", "failed"))
 	r.Pipeline = p
 }
-
-// sagemaker reads describe-training-job and describe-processing-job.
-func sagemaker(r *resource) {
-	state := r.n.First("TrainingJobStatus", "ProcessingJobStatus")
-	msg := r.n.First("FailureReason", "ExitMessage")
-	r.Pipeline = &run.Pipeline{
-		Name: r.n.First("TrainingJobName", "ProcessingJobName").Str(), State: state.Str(), Kind: "job",
-		Error: msg.Str(), Ref: r.proof(msg, state),
-	}
-	r.put("sagemaker.state", state)
-	r.put("sagemaker.secondary_status", r.n.Get("SecondaryStatus"))
-	r.put("sagemaker.failure_reason", msg)
-	r.put("sagemaker.instance_type", r.n.Get("ResourceConfig", "InstanceType"))
-	r.put("sagemaker.instance_count", r.n.Get("ResourceConfig", "InstanceCount"))
-	r.put("sagemaker.role", r.n.Get("RoleArn"))
-}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,10 @@ var shapes = []shape{
 	{"container", func(n *doc.Node) bool { return n.Get("State", "OOMKilled") != nil }, container},
 	{"sagemaker-job", func(n *doc.Node) bool {
 		return n.Get("TrainingJobStatus") != nil || n.Get("ProcessingJobStatus") != nil
-	}, sagemaker},
+	}, sagemakerJob},
+	{"sagemaker-pipeline", isSageMakerPipeline, sagemakerPipeline},
+	{"aws-batch", isBatch, batch},
+	{"azureml-job", isAzureML, azureML},
 }
 
 // resource is one resource while it is read.
@@ -110,8 +114,15 @@ func (r *resource) proof(message, state *doc.Node) run.Ref {
 	return r.t.Ref(state.At())
 }
 
-// clock reads a time of RFC 3339; the epoch stands for "not yet".
+// clock reads a time of RFC 3339, or seconds or milliseconds since the epoch, as
+// the AWS CLI prints them; the epoch itself stands for "not yet".
 func clock(n *doc.Node) time.Time {
+	if v, err := strconv.ParseFloat(n.Str(), 64); err == nil && v > 0 && v < 1e14 {
+		if v < 1e11 {
+			v *= 1000
+		}
+		return time.UnixMilli(int64(v)).UTC()
+	}
 	t, err := time.Parse(time.RFC3339Nano, n.Str())
 	if err != nil || t.Unix() == 0 {
 		return time.Time{}

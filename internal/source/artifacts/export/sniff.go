@@ -53,6 +53,9 @@ func Sniff(name, head string, size int64) string {
 			return s.kind
 		}
 	}
+	if GPURows(head) {
+		return "nvidia-smi"
+	}
 	if size < 256<<10 && !IsLogName(name) {
 		for _, s := range signs {
 			if s.head != nil && s.head.MatchString(head) && mostly(s, head) {
