@@ -36,7 +36,7 @@ fresh:
 
 update:
 	go test ./schemas -update
-	go test ./internal/report ./internal/logformat ./tools ./references -update
+	go test ./internal/report ./internal/logformat ./tools ./references ./bench/cmd/bench ./bench/cmd/corpus -update
 
 bench:
 	go run ./bench/cmd/bench
