@@ -71,7 +71,7 @@ func (s *Sign) applies(kind string) bool {
 	if len(s.Kinds) == 0 {
 		return kind != KindConfig
 	}
-	return slices.Contains(s.Kinds, kind)
+	return slices.Contains(s.Kinds, kind) || kind == "" && slices.Contains(s.Kinds, KindLog)
 }
 
 func containsAny(line []byte, literals []string) bool {
@@ -113,7 +113,7 @@ func NewMatcher(signs []*Sign) (*Matcher, error) {
 	for _, s := range signs {
 		lits = append(lits, s.Literals)
 	}
-	lits = append(lits, []string{tracebackMark}, launcherMarks)
+	lits = append(lits, []string{tracebackMark}, launcherMarks, []string{duringMark, causeMark}) // the last wakes trace
 	sc, err := scan.Compile(lits)
 	return &Matcher{signs: signs, scanner: sc, trace: len(signs), launcher: len(signs) + 1}, err
 }

@@ -24,7 +24,7 @@ func status(f *casefile.File, primary *suspect, alive []*suspect) report.RunStat
 		return report.Degraded
 	case (primary.status == report.Diverged || primary.class == report.NaNInf || primary.class == report.Divergence) && !died:
 		return report.Diverged
-	case primary.sticky && !died && (outcome(f).completed || f.WentOn(primary.stream, primary.rank, 0, primary.at)):
+	case primary.sticky && primary.class != report.Pipeline && primary.class != report.CloudQuota && !died && (outcome(f).completed || f.WentOn(primary.stream, primary.rank, 0, primary.at)):
 		return report.Degraded
 	}
 	return report.Crashed

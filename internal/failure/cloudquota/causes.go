@@ -79,6 +79,16 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{change("Have an administrator enable the named API or billing in the project", "the same request passes some minutes later", 900, 0.93), showIdentity},
 	},
 	{
+		Name:  "account-disabled",
+		Root:  "The account or subscription itself may not be used for this: it is disabled, not yet verified, or not registered for the service. Roles within it cannot lift that.",
+		Fixes: []report.Fix{change("Have the owner of the account lift the state that the message names (payment, verification, registration, key) and submit again", "the same request passes", 86400, 0.85), showIdentity},
+	},
+	{
+		Name:  "write-token",
+		Root:  "The token that the run pushes with may read but not write in that namespace, or the storage of the account is used up. What was trained is still on the local disk.",
+		Fixes: []report.Fix{showIdentity, change("Use a token with the write role for the namespace (or switch pushing off) and resume from the newest local checkpoint", "the next save is pushed, or the run passes the next save without pushing", 600, 0.9)},
+	},
+	{
 		Name:  "policy",
 		Root:  "A policy of the organisation or a service perimeter forbids the request; roles in the project cannot lift it.",
 		Fixes: []report.Fix{change("Have the owners of the policy or perimeter allow the request, or run where the policy does not apply", "the same request passes", 86400, 0.8), showIdentity},

@@ -179,6 +179,14 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{torchEnvironment, fix("Install the PyTorch wheel of the CUDA version that the driver supports", "removes the failure", "torch.cuda.is_available() is True", 900, 0.93)},
 	},
 	{
+		Name: "no-device-build",
+		Root: "The run asks for a device that the installed library cannot use: it was built without support for it, or finds none of its kind on this machine.",
+		Fixes: []report.Fix{
+			look("Print the library's build information and the devices that the process sees", "shows whether the build or the device is missing", "the build lists no support, or no device is listed", 60),
+			fix("Install a build of the library with support for the device, or set the device to cpu", "removes the failure", "the first iterations run on the configured device", 900, 0.9),
+		},
+	},
+	{
 		Name:  "device-placement",
 		Root:  "Tensors of one operation lie on different devices: a part of the model, a buffer or the batch was not moved.",
 		Fixes: []report.Fix{look("Print the device of the parameters, buffers and batch before the failing call", "shows what was not moved", "one of them is on the CPU or on another GPU", 300), readCode},

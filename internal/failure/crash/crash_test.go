@@ -58,3 +58,13 @@ func TestExitStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestRestartedPod(t *testing.T) {
+	f := failuretest.File(t, "step 1 loss 2.0\n")
+	for k, v := range map[string]string{"pod.exit_code": "137", "pod.phase": "Succeeded", "pod.restart_count": "1"} {
+		f.AddFact(run.Fact{Key: k, Value: v})
+	}
+	if s := failuretest.Run(t, report.Crash, "exit-status-of-a-signal", f); len(s) != 0 {
+		t.Errorf("a pod that was restarted and ended well = %+v, want nothing", s)
+	}
+}

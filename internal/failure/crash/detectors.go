@@ -158,7 +158,7 @@ func exitStatus(f *casefile.File) []failure.Sighting {
 	for _, key := range []string{"exit.code", "pod.exit_code", "container.exit_code", "slurm.exit_code"} {
 		v, ok := f.Fact(key)
 		s, known := statuses[v.Value]
-		if !ok || !known {
+		if !ok || !known || strings.HasPrefix(key, "pod.") && restarted(f) {
 			continue
 		}
 		return []failure.Sighting{{
@@ -168,4 +168,15 @@ func exitStatus(f *casefile.File) []failure.Sighting {
 		}}
 	}
 	return nil
+}
+
+// restarted reports whether a pod ended well after all: what it records of an
+// earlier attempt was survived.
+func restarted(f *casefile.File) bool {
+	switch strings.ToUpper(f.Value("pod.phase")) {
+	case "SUCCEEDED", "COMPLETED":
+		return true
+	}
+	n := f.Value("pod.restart_count")
+	return n != "" && n != "0" && f.Value("run.outcome") == "completed"
 }

@@ -16,6 +16,11 @@ var detectors = []failure.Detector{
 		Run:  gpuExceptions,
 	},
 	{
+		Name: "went-on-without-gpu",
+		Doc:  "CUDA could not be initialised on a host that has a GPU, and the run trained on the CPU.",
+		Run:  wentOnWithoutGPU,
+	},
+	{
 		Name: "application-fault-in-kernel-log",
 		Doc:  "The kernel log holds an Xid of a program's fault and the run's own log ends without a word.",
 		Run:  applicationXid,

@@ -79,6 +79,16 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{countLabels, fixLabels},
 	},
 	{
+		Name:  "dataset-script",
+		Root:  "The data set is a loading script, and the installed version of datasets does not run it (newer ones run none). The data themselves are not the reason.",
+		Fixes: []report.Fix{pinDatasets, rightPath},
+	},
+	{
+		Name:  "labels-masked",
+		Root:  "The marker that separates prompt from answer is not found in the tokenised samples (or they are cut before it), so all their labels are masked and they teach nothing.",
+		Fixes: []report.Fix{countLabels, fixLabels},
+	},
+	{
 		Name:  "last-batch",
 		Root:  "The last batch of an epoch holds a single sample, and batch normalisation cannot train on one.",
 		Fixes: []report.Fix{dropLast},
@@ -135,6 +145,11 @@ var (
 		Action: "Use the tokenizer or category map that belongs to the model, resize the embeddings to it, and cut sequences at the model's maximum length",
 		Risk:   report.NeedsApproval, ExpectedImpact: "removes the failure", Validate: "all ids of an epoch are smaller than the table's number of rows",
 		TimeToTrySeconds: 900, Confidence: 0.8, Impact: 0.95, Reversible: true,
+	}
+	pinDatasets = report.Fix{
+		Action: "Load the data set's converted files (its Parquet branch or your own export), or install a version of datasets that still runs scripts and trust the script explicitly",
+		Risk:   report.NeedsApproval, ExpectedImpact: "removes the failure", Validate: "the data set loads and its first sample has the expected columns",
+		TimeToTrySeconds: 900, Confidence: 0.88, Impact: 0.95, Reversible: true,
 	}
 	dropLast = report.Fix{
 		Action: "Set drop_last=True in the training loader, or choose a batch size that leaves no remainder of one",

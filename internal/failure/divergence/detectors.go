@@ -121,7 +121,7 @@ func rise(pts []run.Point, resumed bool) *climb {
 	top := slices.Max(smooth[lo:])
 	first := median(smooth[:max(1, min(3, lo))])
 	switch {
-	case (lo < 2 || first < 1.1*best) && !resumed && (end < neverFell*best && !(first >= 0.5 && end > roseClearly*best && sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)))):
+	case (lo < 2 || first < 1.1*best) && !resumed && (end < neverFell*best && !(first >= 1.5 && end > roseClearly*best && end-best > 3 && sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)))):
 		// it never fell: a loss that begins at its floor (RL, annealed terms, a growing queue) may rise
 		return nil
 	case end < riseOver*best, end-best < noiseOver*noise, end-best < recovers*(top-best):

@@ -83,6 +83,11 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{checkPath, change("Map the names (strip or add the wrapper's prefix) or load into the object that was saved", "no key is missing or left over; the first loss is near the old one", 600, 0.85)},
 	},
 	{
+		Name:  "loaded-nothing",
+		Root:  "The weights were loaded in a way that tolerates missing names, and the names in the file are not those of the model (often a wrapper's prefix such as module. or _orig_mod.), so the run went on from random weights without an error.",
+		Fixes: []report.Fix{lastComplete, change("Stop the run before it overwrites the good checkpoint, map the names (strip or add the prefix) and load with strict=True", "no key is missing or left over; the first loss is near the last one before the restart", 600, 0.9)},
+	},
+	{
 		Name:  "world-size-differs",
 		Root:  "The checkpoint was saved by another number of ranks or with other parallel sizes than the run has now, and its sharded state cannot be laid out anew on loading.",
 		Fixes: []report.Fix{change("Start on as many ranks, with the same parallel sizes, as the checkpoint was saved with", "all ranks load their shard; step 1 after the resume completes", 600, 0.88), change("Convert the checkpoint to one that does not depend on the number of ranks (DeepSpeed universal checkpoint, consolidated weights), or load the weights without the optimizer state", "the load passes on the new number of ranks", 3600, 0.75)},

@@ -35,6 +35,21 @@ var detectors = []failure.Detector{
 		Run:  waitsToTheEnd,
 	},
 	{
+		Name: "one-rank-out-of-reach",
+		Doc:  "Several ranks complain of one and the same peer and of no other: that rank or its link is at fault.",
+		Run:  oneRemote,
+	},
+	{
+		Name: "lost-host",
+		Doc:  "The coordination service lost one task, and a driver reports a network port down.",
+		Run:  lostHost,
+	},
+	{
+		Name: "interrupted-in-a-collective",
+		Doc:  "A person interrupted a program whose innermost frames wait for other ranks: a rendezvous, barrier or collective.",
+		Run:  interruptedTogether,
+	},
+	{
 		Name: "exception-in-distributed-code",
 		Doc:  "An exception that no signature knows, raised while ranks joined or talked to each other.",
 		Run:  distributedExceptions,

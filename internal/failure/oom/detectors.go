@@ -26,6 +26,11 @@ var detectors = []failure.Detector{
 		Run:  grewThenKilled,
 	},
 	{
+		Name: "killed-on-a-full-host",
+		Doc:  "A process was killed by SIGKILL, and a listing shows that the host's memory was used up.",
+		Run:  killedOnFullHost,
+	},
+	{
 		Name: "service-says-out-of-memory",
 		Doc:  "A container's, pod's or job's own record (exported as JSON or a table) says that memory ended it.",
 		Run:  recorded,
@@ -194,7 +199,7 @@ var records = []struct{ key, value, cause string }{
 func recorded(f *casefile.File) []failure.Sighting {
 	for _, r := range records {
 		for _, v := range f.FactsUnder(r.key) {
-			if v.Key != r.key || !strings.EqualFold(v.Value, r.value) {
+			if v.Key != r.key || !strings.EqualFold(v.Value, r.value) || strings.HasPrefix(r.key, "pod.") && restarted(f) {
 				continue
 			}
 			return []failure.Sighting{{

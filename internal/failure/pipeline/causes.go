@@ -73,6 +73,28 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{describeTask, resubmit("Bring the named input to the path that the task reads, or run the step that makes it without the cache, and submit again", "the task reads its input and goes on", 900, 0.82)},
 	},
 	{
+		Name: "output-not-seen",
+		Root: "The program of the step may have done its work, but the orchestrator does not see the files that the step declares: they were written elsewhere or under another name, or the file system shows them late.",
+		Fixes: []report.Fix{
+			{
+				Action: "List the declared paths now and compare them with what the program's log says that it saved", Risk: report.Safe,
+				ExpectedImpact: "shows whether the files are late, elsewhere or were never written", Validate: "the files are there now (late), or lie at another path",
+				TimeToTrySeconds: 120, Confidence: 0.8, Impact: 0.5, Reversible: true, LeavesCause: true, Operation: new("fetch_evidence"),
+			},
+			resubmit("Where the file system is slow let the orchestrator wait longer for outputs (Snakemake: --latency-wait 60), else correct the declared or the written path, and run the step again", "the step counts as finished and the next one starts", 600, 0.85),
+		},
+	},
+	{
+		Name:  "artifact-conflict",
+		Root:  "Parallel branches left different values under one name, and the step that joins them refuses to choose. The training in the branches is not the reason.",
+		Fixes: []report.Fix{describeTask, resubmit("Set the named artifacts explicitly in the joining step before merging, or leave them out of the merge, and resume the run", "the joining step ends and the finished branches are not run again", 600, 0.9)},
+	},
+	{
+		Name:  "metric-not-collected",
+		Root:  "The trial itself ended well, but the value of its objective was not found in its output: the name or the form that is printed is not the one that the collector looks for.",
+		Fixes: []report.Fix{describeTask, resubmit("Print the objective under the very name and in the form that the collector parses (Katib: name=value on a line), or give the collector a filter that fits what is printed, and start again", "the first trial shows a value of the objective", 600, 0.9)},
+	},
+	{
 		Name:  "bad-spec",
 		Root:  "The specification of the pipeline or job is not valid: a parameter, type, machine or placement in it does not exist or does not fit.",
 		Fixes: []report.Fix{describeTask, resubmit("Correct the named field or parameter in the specification, compile anew and submit", "the service accepts the specification and the first task runs", 900, 0.85)},

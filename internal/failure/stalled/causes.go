@@ -41,6 +41,16 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{processStates, otherStorage},
 	},
 	{
+		Name:  "hangs-at-the-end",
+		Root:  "The work was done, and the process did not end: it waited for an upload, for a thread or for other ranks on the way out, until a limit or a person ended it. What it had saved is complete.",
+		Fixes: []report.Fix{useResult, dumpStacks, offlineTracking},
+	},
+	{
+		Name:  "no-resources",
+		Root:  "The job asks for resources that the cluster does not have or does not give: more memory, cores or accelerators than a node has free, or workers that never register; so it waits and never starts.",
+		Fixes: []report.Fix{compareResources, smallerRequest},
+	},
+	{
 		Name:  "no-progress",
 		Root:  "The run was alive and made no progress; what it waited for is not in what was read.",
 		Fixes: []report.Fix{dumpStacks, processStates, restart},
@@ -78,6 +88,14 @@ var (
 		"tells a stale lock from a slow build", "no process has it open", "", 120, 0.85)
 	removeLock = change("Remove the stale lock file (and the half-built folder beside it), then start again",
 		"removes the wait", "the build ends within minutes and training starts", 120, 0.85, 0.9)
+	useResult = look("Check the last checkpoint and the metrics that were written: the training itself had ended", "the result of the run can be used as it is",
+		"the checkpoint of the last step loads and its evaluation gives the logged value", "", 300, 0.85)
+	offlineTracking = change("Switch the tracker's upload off in the job and upload afterwards (WANDB_MODE=offline, then wandb sync)", "the end of the job does not depend on the network",
+		"the job ends within minutes after its last step", 300, 0.7, 0.8)
+	compareResources = look("Compare what one worker asks for (cores, memory, accelerators) with what a node of the cluster offers and has free", "names the request that cannot be met",
+		"one figure of the request exceeds what any node offers", "", 180, 0.85)
+	smallerRequest = change("Lower the request of a worker to what a node offers, or start the workers that are missing", "the scheduler can place the job",
+		"the workers register within minutes, and 50 steps pass", 600, 0.8, 0.95)
 	localCache = change("Put caches that use locks on a local disk (for example TRITON_CACHE_DIR, TORCH_EXTENSIONS_DIR)",
 		"locks work there", "the run passes the place of the standstill", 300, 0.85, 0.95)
 	countRanks = look("Compare the world size with the processes that were started on each node", "names the ranks that are missing",

@@ -20,6 +20,9 @@ var detectors = []failure.Detector{
 	{Name: "job-goes-on-without-log", Doc: "The scheduler shows the job running far longer than its log speaks.", Run: jobWithoutLog},
 	{Name: "throughput-collapse", Doc: "The rate fell below half of its early level and stayed there while the loss went on.", Run: throughputCollapse},
 	{Name: "waits-for-input", Doc: "The log ends with a question to a person at a terminal.", Run: waitsForInput},
+	{Name: "done-and-not-ended", Doc: "The run had said that it was done, or waited for an upload or for its peers to end, and a limit or a person ended it long after.", Run: doneNotEnded},
+	{Name: "waits-for-resources", Doc: "The log ends in the repeated complaint that the job gets no resources or workers.", Run: waitsForResources},
+	{Name: "interrupted-while-waiting", Doc: "A person interrupted a program that waited for a lock, queue, socket or child without progress.", Run: interruptedWhileWaiting},
 	{Name: "heartbeat-without-progress", Doc: "The log goes on (heartbeats, waiting lines) long after the last training step, to its end.", Run: heartbeatOnly},
 }
 
@@ -27,7 +30,7 @@ var detectors = []failure.Detector{
 // others is a consequence.
 func failed(f *casefile.File) bool {
 	for _, e := range f.Events {
-		if e.Sign.Role == report.RoleCause && e.Sign.Class != report.Stalled && e.Sign.Class != report.None && e.Sign.Weight >= 0.5 && !endedByOthers[e.Sign.ID] && !f.Recovered(e) {
+		if e.Sign.Role == report.RoleCause && e.Sign.Class != report.Stalled && e.Sign.Class != report.None && e.Sign.Weight >= 0.5 && !endedByOthers[e.Sign.ID] && !f.Recovered(e) && !ended(f, e) {
 			return true
 		}
 	}
@@ -129,7 +132,7 @@ func builder(f *casefile.File, rank int) int {
 }
 
 // waiting are places of a stack or wait channel where a process waits for others.
-var waiting = regexp.MustCompile(`futex_wait|__lll_lock_wait|pthread_cond_(?:timed)?wait|gomp_\w*(?:barrier|wait)|kmp_\w*wait|sem_(?:timed)?wait|(?:acquire|wait|_wait_for_tstate_lock|get) \((?:threading|multiprocessing|queue)|imdecode|nfs_|rpc_wait|io_schedule|barrier|all_reduce|all_gather|destroy_process_group|_try_get_data|_get_data`)
+var waiting = regexp.MustCompile(`futex_wait|__lll_lock_wait|pthread_cond_(?:timed)?wait|gomp_\w*(?:barrier|wait)|kmp_\w*wait|sem_(?:timed)?wait|(?:acquire|wait|_wait_for_tstate_lock|get) \((?:threading|multiprocessing|queue)|imdecode|pipe_write|pipe_wait|nfs_|rpc_wait|io_schedule|barrier|all_reduce|all_gather|destroy_process_group|_try_get_data|_get_data`)
 
 // nativeFrame is a frame of a native stack, wherever it was pasted.
 var nativeFrame = regexp.MustCompile(`^\s*#\d+\s+\S`)
