@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
@@ -67,6 +68,9 @@ func unexplained(f *casefile.File) (string, casefile.Evidence) {
 		return fmt.Sprintf("The process ended with exit code %s and nothing that was read says why.", v.Value),
 			casefile.Evidence{Ref: v.From, Rank: -1, Text: "exit code " + v.Value}
 	}
+	if l, ok := errorAtTheEnd(f); ok && !end.completed {
+		return "The log ends with an error that no known kind of failure explains.", casefile.Evidence{Ref: l.Ref, Rank: l.Rank, Text: l.Text}
+	}
 	lines := 0
 	for _, s := range f.Streams {
 		lines += len(s.Head)
@@ -106,3 +110,21 @@ func halfSeen(f *casefile.File) *report.MissingEvidence {
 	}
 	return nil
 }
+
+// errorAtTheEnd finds an exception's or a fatal error's own line among the last
+// words of the log that trained, or of the only one.
+func errorAtTheEnd(f *casefile.File) (casefile.Line, bool) {
+	for _, s := range f.Logs() {
+		if len(f.Logs()) > 1 && f.Main() != nil && f.Main().LastRef.File != s.Name {
+			continue
+		}
+		for _, l := range s.Tail[max(0, len(s.Tail)-3):] {
+			if lastError.MatchString(l.Text) {
+				return l, true
+			}
+		}
+	}
+	return casefile.Line{}, false
+}
+
+var lastError = regexp.MustCompile(`(^|\s)([a-z_][\w.]*\.)?[A-Z]\w*(Error|Exception): \S|(?i:\bfatal error\b: )|^(FATAL|CRITICAL)[: ]`)

@@ -4,6 +4,7 @@
 package judge
 
 import (
+	"fmt"
 	"regexp"
 	"time"
 
@@ -72,12 +73,24 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 	}
 	for _, c := range b.Classes {
 		for _, d := range c.Detectors {
-			for _, s := range d.Run(f) {
+			for _, s := range see(&d, f) {
 				out = append(out, sighted(c, &d, s, no, byName))
 			}
 		}
 	}
 	return out
+}
+
+// see runs a detector. One that fails on a log that nobody thought of must not
+// take the other evidence with it: it becomes a gap.
+func see(d *failure.Detector, f *casefile.File) (out []failure.Sighting) {
+	defer func() {
+		if r := recover(); r != nil {
+			out = nil
+			f.Gaps = append(f.Gaps, run.Gap{What: "what the detector " + d.Name + " looks for", Why: fmt.Sprintf("it failed: %v", r), Ask: "this log, in a report of the defect"})
+		}
+	}()
+	return d.Run(f)
 }
 
 // consequence are the words in which a rank says that a peer went away or did not

@@ -17,6 +17,9 @@ var detectors = []failure.Detector{
 	{Name: "loss-explosion", Doc: "A loss grew by orders of magnitude to the end, or until it became non-finite.", Run: lossExplosion},
 	{Name: "weights-destroyed", Doc: "The evaluation loss exploded on the way and both losses ended worse than they began.", Run: weightsDestroyed},
 	{Name: "reward-collapse", Doc: "A reward that had grown fell back to where it began and stayed there.", Run: rewardCollapse},
+	{Name: "parts-blow-up", Doc: "Several parts of a loss left their best level together.", Run: partsBlowUp},
+	{Name: "preference-collapse", Doc: "In preference tuning the chosen answers' reward fell by orders of magnitude.", Run: preferenceCollapse},
+	{Name: "quality-lost", Doc: "PSNR fell decibels below its best and stayed there.", Run: qualityLost},
 	{Name: "loss-never-moves", Doc: "The loss stands still at its first value: nothing is learnt.", Run: lossNeverMoves},
 	{Name: "fid-explodes", Doc: "The Fréchet distance of a generator multiplied and stayed high.", Run: fidExplodes},
 	{Name: "start-off-expectation", Doc: "With --task: the first loss is not what a model that knows nothing should have.", Run: offExpectation},
@@ -104,6 +107,9 @@ type climb struct {
 // rise is how the series left its best level, or nil when it did not. After a
 // resume the first value is a level that was reached before.
 func rise(pts []run.Point, resumed bool) *climb {
+	if len(pts) < minPoints {
+		return nil
+	}
 	smooth := medians(pts, max(3, min(25, len(pts)/30)|1))
 	lo := 0
 	for i, v := range smooth {

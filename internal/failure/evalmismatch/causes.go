@@ -39,6 +39,14 @@ var causes = []failure.Cause{
 		}},
 	},
 	{
+		Name: "sign-turned",
+		Root: "Scores or labels are turned round: distances are read as similarities, or the positive class is the other one, so the model's ranking is judged upside down.",
+		Fixes: []report.Fix{{
+			Action: "Turn the sign of the scores (or the label of the positive class) and compute the metric again", Risk: report.NeedsApproval, ExpectedImpact: "the metric becomes its complement",
+			Validate: "mean score of positive pairs lies above that of negative pairs", TimeToTrySeconds: 300, Confidence: 0.85, Impact: 0.95, Reversible: true,
+		}},
+	},
+	{
 		Name: "answer-format",
 		Root: "The model answers in another format than the strict parser of the evaluation accepts, so right answers count as wrong.",
 		Fixes: []report.Fix{{

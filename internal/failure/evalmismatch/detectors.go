@@ -28,6 +28,8 @@ var detectors = []failure.Detector{
 	{Name: "eval-protocols-differ", Doc: "A ranking metric is several times higher in validation than in the test.", Run: protocolsDiffer},
 	{Name: "eval-filters-disagree", Doc: "Two filters of one harness disagree on the same answers: nothing under the strict one, plenty under the other.", Run: filtersDisagree},
 	{Name: "eval-backtest-contradicts", Doc: "R2 is high in validation and gone in a backtest or test of the same model.", Run: backtestContradicts},
+	{Name: "eval-impossible-score", Doc: "A score that no sane scoring gives: an equal error rate above one half, an AUC far below it.", Run: impossible},
+	{Name: "eval-other-file-disagrees", Doc: "A log that only evaluates gives the same score a tenth lower than the training run.", Run: otherFileDisagrees},
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // prompt is a question to a person at a terminal.
-var prompt = regexp.MustCompile(`(?i)(^\(i?pdb\+*\)|^ipdb>|enter your choice:|press (enter|any key|return)\b.*|\[y/n\][:?]?|\(y(es)?/n(o)?(/\[fingerprint\])?\)\??|password( for [^:]*)?:|passphrase[^:]*:|paste an api key[^:]*:|username( for [^:]*)?:|do you wish to (continue|run the custom code)\?.*|are you sure you want to continue connecting.*|overwrite\? .*|\[y/n/\w\]\??|\[(?:yes/no|y|n|yes|no)\][:?]?|\(\[?[yn]\]?/\[?[yn]\]?\)\s*[:?]?|\(yes/no\)\s*[:?]?|\(pdb\)|^ipdb>|(enter|type|input|provide|choose|select) (your |the |a |an |one |any )?[\w .\x27-]{2,40}(\([^)]*\))?:|(do you want to|would you like to|are you sure you want to|shall i|should i) [^?]{3,80}\?( \S{1,12})?|which [\w ]{3,50}\?|verification code:|(hf_|api )?token:)\s*$`)
+var prompt = regexp.MustCompile(`(?i)(^\(i?pdb\+*\)|^ipdb>|start training by pressing the play button.*|enter your choice:|press (enter|any key|return)\b.*|\[y/n\][:?]?|\(y(es)?/n(o)?(/\[fingerprint\])?\)\??|password( for [^:]*)?:|passphrase[^:]*:|paste an api key[^:]*:|username( for [^:]*)?:|do you wish to (continue|run the custom code)\?.*|are you sure you want to continue connecting.*|overwrite\? .*|\[y/n/\w\]\??|\[(?:yes/no|y|n|yes|no)\][:?]?|\(\[?[yn]\]?/\[?[yn]\]?\)\s*[:?]?|\(yes/no\)\s*[:?]?|\(pdb\)|^ipdb>|(enter|type|input|provide|choose|select) (your |the |a |an |one |any )?[\w .\x27-]{2,40}(\([^)]*\))?:|(do you want to|would you like to|are you sure you want to|shall i|should i) [^?]{3,80}\?( \S{1,12})?|which [\w ]{3,50}\?|verification code:|(hf_|api )?token:)\s*$`)
 
 // waitsForInput finds a log whose very last line is a question: nobody answers a
 // program that runs detached.
