@@ -2,6 +2,7 @@ package crash
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
@@ -96,10 +97,8 @@ func smallShm(f *casefile.File) (float64, []casefile.Evidence) {
 
 // evidence speaks for the cause only beside a bus error.
 func evidence(f *casefile.File, l casefile.Line) (float64, []casefile.Evidence) {
-	for _, id := range []string{"exit-code-bus", "bus-error", "loader-worker-bus-error", "shared-memory-object"} {
-		if f.Has(id) {
-			return 0.9, []casefile.Evidence{{Ref: l.Ref, Rank: l.Rank, Text: l.Text}}
-		}
+	if slices.ContainsFunc([]string{"exit-code-bus", "bus-error", "loader-worker-bus-error", "shared-memory-object"}, f.Has) {
+		return 0.9, []casefile.Evidence{{Ref: l.Ref, Rank: l.Rank, Text: l.Text}}
 	}
 	return 0, nil
 }

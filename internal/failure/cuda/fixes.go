@@ -2,20 +2,19 @@ package cuda
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
-
-func command(s string) *string { return &s }
 
 var memoryWords = regexp.MustCompile(`(?i)memory_allocated|max_memory|allocated [0-9.]+ ?G|MiB ?/ ?\d+ ?MiB`)
 
 // memoryLines are the last lines that say how full the GPU was.
 func memoryLines(f *casefile.File) []casefile.Evidence {
 	for _, s := range f.Streams {
-		for i := len(s.Tail) - 1; i >= 0; i-- {
-			if l := s.Tail[i]; memoryWords.MatchString(l.Text) {
+		for _, v := range slices.Backward(s.Tail) {
+			if l := v; memoryWords.MatchString(l.Text) {
 				return []casefile.Evidence{{Ref: l.Ref, Rank: l.Rank, Text: l.Text}}
 			}
 		}
@@ -62,7 +61,7 @@ var (
 	driverState = report.Fix{
 		Action: "Read the state of the GPUs and the kernel log for Xid records",
 		Risk:   report.Safe, ExpectedImpact: "tells hardware from driver from program", Validate: "all GPUs answer, or one shows an error",
-		Command:          command("nvidia-smi -q -d ECC,PAGE_RETIREMENT,PERFORMANCE | head -n 120; dmesg -T | grep -i 'NVRM' | tail -n 20"),
+		Command:          new("nvidia-smi -q -d ECC,PAGE_RETIREMENT,PERFORMANCE | head -n 120; dmesg -T | grep -i 'NVRM' | tail -n 20"),
 		TimeToTrySeconds: 60, Confidence: 0.75, Impact: 0.45, Reversible: true, LeavesCause: true,
 	}
 	otherNode = report.Fix{
@@ -83,7 +82,7 @@ var (
 	versions = report.Fix{
 		Action: "Print the versions that were built and that are loaded: framework, CUDA, cuDNN, driver",
 		Risk:   report.Safe, ExpectedImpact: "shows whether they fit together", Validate: "two of them do not fit",
-		Command:          command("python -m torch.utils.collect_env"),
+		Command:          new("python -m torch.utils.collect_env"),
 		TimeToTrySeconds: 60, Confidence: 0.7, Impact: 0.4, Reversible: true, LeavesCause: true,
 	}
 	matchBuild = report.Fix{

@@ -11,6 +11,7 @@ import (
 )
 
 var detectors = []failure.Detector{
+	{Name: "label-column", Doc: "With --target: the label column holds ids out of range, missing labels or a single class.", Run: labelColumn},
 	{
 		Name: "exception-in-data-code",
 		Doc:  "An exception that no signature knows, raised inside code that reads, transforms or batches data.",

@@ -7,13 +7,11 @@ import (
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-func command(s string) *string { return &s }
-
 var (
 	readMemory = report.Fix{
 		Action: "Look at what holds the memory now and at the peak: nvidia-smi, free -g, dmesg",
 		Risk:   report.Safe, ExpectedImpact: "tells GPU from host memory and this run from others", Validate: "one process or one phase accounts for most of it",
-		Command:          command("nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv"),
+		Command:          new("nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv"),
 		TimeToTrySeconds: 60, Confidence: 0.6, Impact: 0.3, Reversible: true, LeavesCause: true,
 	}
 	smallerMicroBatch = report.Fix{
@@ -34,7 +32,7 @@ var (
 	whoHoldsGPU = report.Fix{
 		Action: "List which processes hold this GPU",
 		Risk:   report.Safe, ExpectedImpact: "names what has to end or move", Validate: "the list explains the memory that is missing",
-		Command:          command("nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv"),
+		Command:          new("nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv"),
 		TimeToTrySeconds: 30, Confidence: 0.9, Impact: 0.4, Reversible: true, LeavesCause: true,
 	}
 	freeGPU = report.Fix{
@@ -105,7 +103,7 @@ var (
 	watchHost = report.Fix{
 		Action: "Read the kernel log for which process was killed and how much each held",
 		Risk:   report.Safe, ExpectedImpact: "tells a leak from a limit that is too low", Validate: "the table in the kernel log adds up to the limit",
-		Command:          command("dmesg -T | grep -iE 'killed process|oom-kill' | tail -n 20"),
+		Command:          new("dmesg -T | grep -iE 'killed process|oom-kill' | tail -n 20"),
 		TimeToTrySeconds: 60, Confidence: 0.6, Impact: 0.3, Reversible: true, LeavesCause: true,
 	}
 	raiseLimit = report.Fix{

@@ -57,55 +57,35 @@ var causes = []failure.Cause{
 	},
 }
 
-func command(s string) *string { return &s }
-
-func look(action, impact, validate, cmd string, seconds int, confidence float64) report.Fix {
-	f := report.Fix{
-		Action: action, Risk: report.Safe, ExpectedImpact: impact, Validate: validate, TimeToTrySeconds: seconds,
-		Confidence: confidence, Impact: 0.45, Reversible: true, LeavesCause: true,
-	}
-	if cmd != "" {
-		f.Command = command(cmd)
-	}
-	return f
-}
-
-func change(action, impact, validate string, seconds int, confidence, gain float64) report.Fix {
-	return report.Fix{
-		Action: action, Risk: report.NeedsApproval, ExpectedImpact: impact, Validate: validate, TimeToTrySeconds: seconds,
-		Confidence: confidence, Impact: gain, Reversible: true,
-	}
-}
-
 var (
-	dumpStacks = look("Dump the stacks of all processes of the run (py-spy dump --pid N for each) and compare them between ranks",
+	dumpStacks = failure.Look("Dump the stacks of all processes of the run (py-spy dump --pid N for each) and compare them between ranks",
 		"shows what each waits for", "one process is where the others are not, or all wait for the same lock", "", 300, 0.8)
-	processStates = look("List state and wait channel of the run's processes", "tells waiting for storage (D) from waiting for each other (S in futex)",
+	processStates = failure.Look("List state and wait channel of the run's processes", "tells waiting for storage (D) from waiting for each other (S in futex)",
 		"the states explain the standstill", "ps -eo pid,ppid,stat,wchan:32,etime,cmd --sort=ppid", 60, 0.7)
-	restart = change("End the run and start the unchanged command again from the newest complete checkpoint",
+	restart = failure.Change("End the run and start the unchanged command again from the newest complete checkpoint",
 		"gets the run going", "the run passes the step of the standstill by 200 steps", 900, 0.5, 0.6)
-	whoHoldsLock = look("See whether a living process holds the lock file, on this host and on the others that share the folder",
+	whoHoldsLock = failure.Look("See whether a living process holds the lock file, on this host and on the others that share the folder",
 		"tells a stale lock from a slow build", "no process has it open", "", 120, 0.85)
-	removeLock = change("Remove the stale lock file (and the half-built folder beside it), then start again",
+	removeLock = failure.Change("Remove the stale lock file (and the half-built folder beside it), then start again",
 		"removes the wait", "the build ends within minutes and training starts", 120, 0.85, 0.9)
-	useResult = look("Check the last checkpoint and the metrics that were written: the training itself had ended", "the result of the run can be used as it is",
+	useResult = failure.Look("Check the last checkpoint and the metrics that were written: the training itself had ended", "the result of the run can be used as it is",
 		"the checkpoint of the last step loads and its evaluation gives the logged value", "", 300, 0.85)
-	offlineTracking = change("Switch the tracker's upload off in the job and upload afterwards (WANDB_MODE=offline, then wandb sync)", "the end of the job does not depend on the network",
+	offlineTracking = failure.Change("Switch the tracker's upload off in the job and upload afterwards (WANDB_MODE=offline, then wandb sync)", "the end of the job does not depend on the network",
 		"the job ends within minutes after its last step", 300, 0.7, 0.8)
-	compareResources = look("Compare what one worker asks for (cores, memory, accelerators) with what a node of the cluster offers and has free", "names the request that cannot be met",
+	compareResources = failure.Look("Compare what one worker asks for (cores, memory, accelerators) with what a node of the cluster offers and has free", "names the request that cannot be met",
 		"one figure of the request exceeds what any node offers", "", 180, 0.85)
-	smallerRequest = change("Lower the request of a worker to what a node offers, or start the workers that are missing", "the scheduler can place the job",
+	smallerRequest = failure.Change("Lower the request of a worker to what a node offers, or start the workers that are missing", "the scheduler can place the job",
 		"the workers register within minutes, and 50 steps pass", 600, 0.8, 0.95)
-	localCache = change("Put caches that use locks on a local disk (for example TRITON_CACHE_DIR, TORCH_EXTENSIONS_DIR)",
+	localCache = failure.Change("Put caches that use locks on a local disk (for example TRITON_CACHE_DIR, TORCH_EXTENSIONS_DIR)",
 		"locks work there", "the run passes the place of the standstill", 300, 0.85, 0.95)
-	countRanks = look("Compare the world size with the processes that were started on each node", "names the ranks that are missing",
+	countRanks = failure.Look("Compare the world size with the processes that were started on each node", "names the ranks that are missing",
 		"fewer processes run than the world size", "", 120, 0.85)
-	launchAll = change("Start one process per rank on every node (with SLURM: srun, and --ntasks-per-node equal to the GPUs per node), or set the world size to what is started",
+	launchAll = failure.Change("Start one process per rank on every node (with SLURM: srun, and --ntasks-per-node equal to the GPUs per node), or set the world size to what is started",
 		"all ranks meet", "the log shows that all ranks joined; 50 steps pass", 600, 0.85, 0.95)
-	spawnWorkers = change("Start the loader's workers with multiprocessing_context=\"forkserver\" or \"spawn\", or before any thread is started",
+	spawnWorkers = failure.Change("Start the loader's workers with multiprocessing_context=\"forkserver\" or \"spawn\", or before any thread is started",
 		"no worker inherits a held lock", "validation and training pass 200 steps each", 600, 0.75, 0.95)
-	noThreads = change("Switch the libraries' own threads off in the workers (cv2.setNumThreads(0), OMP_NUM_THREADS=1)",
+	noThreads = failure.Change("Switch the libraries' own threads off in the workers (cv2.setNumThreads(0), OMP_NUM_THREADS=1)",
 		"fewer locks to inherit", "validation and training pass 200 steps each", 300, 0.55, 0.7)
-	otherStorage = change("Move data and checkpoints of the run to storage that answers, until the file server is repaired",
+	otherStorage = failure.Change("Move data and checkpoints of the run to storage that answers, until the file server is repaired",
 		"removes the wait", "reading a file of the data set takes its usual time; 200 steps pass", 3600, 0.7, 0.9)
 )

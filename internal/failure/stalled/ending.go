@@ -3,6 +3,7 @@ package stalled
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,8 +101,8 @@ func waitsForResources(f *casefile.File) []failure.Sighting {
 	for _, s := range f.Logs() {
 		n, last := 0, casefile.Line{}
 		rest := withoutEnd(s.Tail)
-		for i := len(rest) - 1; i >= 0; i-- {
-			if !resources.MatchString(rest[i].Text) {
+		for i, r := range slices.Backward(rest) {
+			if !resources.MatchString(r.Text) {
 				if n == 0 && i >= len(rest)-2 {
 					continue
 				}
@@ -111,7 +112,7 @@ func waitsForResources(f *casefile.File) []failure.Sighting {
 				return nil
 			}
 			n++
-			last = rest[i]
+			last = r
 		}
 		if n < 3 {
 			continue

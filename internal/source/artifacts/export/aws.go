@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -59,8 +60,8 @@ func sagemakerPipeline(r *resource) {
 	r.put("sagemaker.pipeline.state", state)
 	r.put("sagemaker.pipeline.execution", n.First("PipelineExecutionDisplayName", "PipelineExecutionArn"))
 	steps := n.Get("PipelineExecutionSteps").List()
-	for i := len(steps) - 1; i >= 0; i-- {
-		p.Tasks = append(p.Tasks, r.sagemakerStep(steps[i]))
+	for _, step := range slices.Backward(steps) {
+		p.Tasks = append(p.Tasks, r.sagemakerStep(step))
 	}
 	if p.State == "" {
 		p.State, p.Ref = together(p.Tasks)
