@@ -55,6 +55,11 @@ func progress(f *casefile.File) report.Progress {
 	if p.Step == nil {
 		p.Step = intFact(f, "trainer.global_step")
 	}
+	if p.Step == nil || *p.Step == 0 { // nothing done since the resume: what was done before it counts
+		if n := intFact(f, "run.resumed_step"); n != nil {
+			p.Step = n
+		}
+	}
 	if p.TotalSteps == nil {
 		p.TotalSteps = intFact(f, "trainer.max_steps")
 	}
