@@ -35,14 +35,21 @@ type File struct {
 	At          time.Time
 
 	matcher      *Matcher
+	forms        *logformat.Forms
+	late         *logformat.Finder
+	nums         []float64
+	memo         *memo
 	samples      map[string]*run.Series // of trackers and state files, not of logs
 	facts        map[string]int         // key -> index of the newest fact
 	contextCount int
+	blockSize    int
+	workers      int // 0: one a core
 }
 
 // New is an empty case file that looks for the matcher's signs.
 func New(m *Matcher) *File {
-	return &File{matcher: m, samples: map[string]*run.Series{}, facts: map[string]int{}}
+	forms := logformat.NewForms()
+	return &File{matcher: m, forms: forms, late: forms.Late(), memo: newMemo(), samples: map[string]*run.Series{}, facts: map[string]int{}, blockSize: blockSize}
 }
 
 // Stream is what is known of one log after it was read.
@@ -85,7 +92,8 @@ type RankReader struct {
 	LastTime  time.Time // when it did
 	EvalLast  run.Ref   // the last evaluation line
 	Evals     int
-	lastOrder int // of its last line
+	lastOrder int           // of its last line
+	row       []*run.Series // of the line before, in its order
 }
 
 // Progress is what the rank's lines say of its progress.

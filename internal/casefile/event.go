@@ -23,6 +23,7 @@ type Event struct {
 	LastRef  run.Ref
 	Context  *Context
 	advances int
+	pending  int // 1 + its place among the events whose words are not read yet
 }
 
 // Evidence is one line that speaks for something.
@@ -100,13 +101,13 @@ func (f *File) WentOn(s *Stream, rank, advances int, at time.Time) bool {
 // progressReader is the reader that tells whether a rank went on: its own, else
 // the one of the stream that reports most.
 func (s *Stream) progressReader(rank int) *RankReader {
-	if r := s.Readers[rank]; r != nil && r.Progress().Readings > 0 {
+	if r := s.Readers[rank]; r != nil && r.reader.Readings() > 0 {
 		return r
 	}
 	var best *RankReader
 	for _, k := range sortedRanks(s.Readers) {
 		r := s.Readers[k]
-		if r.Progress().Readings > 0 && (best == nil || r.Progress().Readings > best.Progress().Readings) {
+		if r.reader.Readings() > 0 && (best == nil || r.reader.Readings() > best.reader.Readings()) {
 			best = r
 		}
 	}

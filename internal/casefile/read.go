@@ -3,20 +3,12 @@ package casefile
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
+	"time"
 
 	"github.com/trainmedic/trainmedic/internal/logformat"
 	"github.com/trainmedic/trainmedic/internal/run"
-)
-
-const (
-	blockSize = 256 << 10
-	maxLine   = 1 << 20 // a longer line is read in pieces of this size
-	headLines = 400
-	tailLines = 80
+	"github.com/trainmedic/trainmedic/internal/scan"
 )
 
 // Add reads everything new. An error means that the context ended; a stream
@@ -35,11 +27,10 @@ func (f *File) Add(ctx context.Context, o run.Observation) error {
 	for _, s := range o.Samples {
 		f.addSample(s)
 	}
-	for _, s := range o.Streams {
-		if err := f.read(ctx, s); err != nil {
-			return err
-		}
+	if err := f.read(ctx, o.Streams); err != nil {
+		return err
 	}
+	f.readFacts(o.Facts)
 	f.detectFramework()
 	return ctx.Err()
 }
@@ -58,228 +49,197 @@ func (f *File) addSample(s run.Sample) {
 type reading struct {
 	f         *File
 	s         *Stream
-	line      int   // of the line at hand, counting \n
+	line      int   // of the block's first line, counting \n
 	order     int   // counting every line, those that end in \r too
 	base      int64 // offset of the block in the stream
-	clean     []byte
-	hits      []hit
-	tail      ring
-	rootCause bool // the launcher's next entry is what it calls the root cause
-	onlyOne   bool // it reported no other failure
+	blk       *block
+	last      *rec // the last line that was not blank
+	kept      kept
+	found     []finding
+	pending   []pending
+	reader    *RankReader // of the rank of the line before
+	rootCause bool        // the launcher's next entry is what it calls the root cause
+	onlyOne   bool        // it reported no other failure
 	exitTime  string
-	wasCR     bool // the line before ended in \r: a state of a progress bar
 }
 
-type hit struct{ sign, at int }
+// read reads the streams, each once and in order. What is said of a line alone
+// is found by workers ahead of it; here the lines are put together.
+func (f *File) read(ctx context.Context, streams []run.Stream) error {
+	if len(streams) == 0 {
+		return ctx.Err()
+	}
+	p := f.start(ctx, streams)
+	var rd *reading
+	for b := range p.order {
+		<-b.done
+		if b.stream != nil {
+			rd = f.open(b.stream)
+		}
+		if b.opened && len(b.b) > 0 {
+			rd.block(b)
+		}
+		if b.last {
+			rd.close(ctx, b)
+		}
+		p.free <- b
+	}
+	return ctx.Err()
+}
 
-func (f *File) read(ctx context.Context, in run.Stream) error {
+func (f *File) open(in *run.Stream) *reading {
 	s := &Stream{
 		Name: in.Name, Kind: in.Kind, Rank: in.Rank, Live: in.Live, ModTime: in.ModTime,
 		Readers: map[int]*RankReader{}, lastEvent: map[eventKey][]*Event{}, tracer: map[int]*Traceback{},
 	}
 	f.Streams = append(f.Streams, s)
-	r, err := in.Open(ctx)
-	if err != nil {
-		s.Err = err
-		f.Gaps = append(f.Gaps, run.Gap{What: in.Name, Why: err.Error(), Ask: "make the file readable, or copy it and pass the copy"})
-		return ctx.Err()
-	}
-	defer r.Close()
-	rd := &reading{f: f, s: s, line: 1}
-	err = rd.all(ctx, r)
-	s.Tail = rd.tail.lines()
-	s.Bytes = rd.base
-	s.Lines, s.orders = rd.line-1, rd.order
-	if err != nil && ctx.Err() == nil {
-		s.Err = err
-		f.Gaps = append(f.Gaps, run.Gap{What: in.Name, Why: fmt.Sprintf("it breaks off after %d bytes: %v", s.Bytes, err), Ask: "a complete copy of the file"})
-	}
-	return ctx.Err()
+	return &reading{f: f, s: s, line: 1}
 }
 
-// all reads in blocks that end with a line. The last line may lack its end.
-func (rd *reading) all(ctx context.Context, r io.Reader) error {
-	buf := make([]byte, 0, blockSize)
-	for {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if err != nil {
-			rd.block(buf)
-			if len(buf) > 0 && buf[len(buf)-1] != '\n' {
-				rd.line++
-			}
-			rd.base += int64(len(buf))
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && isPlainEOF(r, err) {
-				return nil
-			}
-			return err
-		}
-		cut := lastLineEnd(buf)
-		if cut == 0 {
-			if cap(buf) < maxLine {
-				buf = append(make([]byte, 0, maxLine), buf...)
-				continue
-			}
-			cut = lastSpace(buf)
-		}
-		rd.block(buf[:cut])
-		rd.base += int64(cut)
-		buf = buf[:copy(buf, buf[cut:])]
+// close takes the end of a stream, or what broke it off.
+func (rd *reading) close(ctx context.Context, b *block) {
+	f, s := rd.f, rd.s
+	if !b.opened {
+		s.Err = b.err
+		f.Gaps = append(f.Gaps, run.Gap{What: s.Name, Why: b.err.Error(), Ask: "make the file readable, or copy it and pass the copy"})
+		return
+	}
+	if n := len(b.b); n > 0 && b.b[n-1] != '\n' {
+		rd.line++
+	}
+	s.Tail, s.Bytes, s.Lines, s.orders = rd.kept.tail, rd.base, rd.line-1, rd.order
+	if b.err != nil && ctx.Err() == nil {
+		s.Err = b.err
+		f.Gaps = append(f.Gaps, run.Gap{What: s.Name, Why: fmt.Sprintf("it breaks off after %d bytes: %v", s.Bytes, b.err), Ask: "a complete copy of the file"})
 	}
 }
 
-// isPlainEOF tells io.ReadFull's own ErrUnexpectedEOF (a short last block) from
-// one that the stream itself returned (a compressed file that was cut).
-func isPlainEOF(r io.Reader, err error) bool {
-	if err != io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull returns it bare
-		return false
+// block takes the lines of a block.
+func (rd *reading) block(b *block) {
+	rd.blk, rd.base = b, b.base
+	for i := range b.recs {
+		rd.take(i, &b.recs[i])
 	}
-	var one [1]byte
-	_, again := r.Read(one[:])
-	return again == io.EOF
-}
-
-// lastLineEnd is the offset behind the last \n or \r near the end of b, or 0. A
-// \r as the very last byte may be half of \r\n: it stays for the next block.
-func lastLineEnd(b []byte) int {
-	for i := len(b) - 1; i > 0; i-- {
-		if b[i] == '\n' || b[i] == '\r' && i < len(b)-1 {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-func lastSpace(b []byte) int {
-	if i := bytes.LastIndexByte(b, ' '); i > len(b)/2 {
-		return i + 1
-	}
-	return len(b)
-}
-
-func (rd *reading) block(b []byte) {
-	rd.hits = rd.hits[:0]
-	rd.f.matcher.scanner.Block(b, func(sign, at int) { rd.hits = append(rd.hits, hit{sign, at}) })
-	slices.SortFunc(rd.hits, func(x, y hit) int { return x.at - y.at })
-	h := 0
-	for at := 0; at < len(b); {
-		end, next, nl := lineEnd(b, at)
-		from := h
-		for h < len(rd.hits) && rd.hits[h].at < next {
-			h++
-		}
-		rd.take(b[at:end], rd.base+int64(at), rd.hits[from:h], !nl && next < len(b))
-		if nl {
-			rd.line++
-		}
-		at = next
-	}
-}
-
-// lineEnd finds where the line at `at` ends, where the next begins, and whether
-// a \n ended it.
-func lineEnd(b []byte, at int) (end, next int, nl bool) {
-	n := bytes.IndexByte(b[at:], '\n')
-	stop := len(b)
-	if n >= 0 {
-		stop = at + n
-	}
-	if r := bytes.IndexByte(b[at:stop], '\r'); r >= 0 {
-		end = at + r
-		if end+1 == stop && n >= 0 { // \r\n
-			return end, stop + 1, true
-		}
-		return end, end + 1, false
-	}
-	if n < 0 {
-		return len(b), len(b), false
-	}
-	return stop, stop + 1, true
+	rd.settle()
+	rd.f.forms.File()
+	rd.keep()
+	rd.line += bytes.Count(b.b, []byte{'\n'})
+	rd.base += int64(len(b.b))
 }
 
 // take reads one line.
-func (rd *reading) take(raw []byte, offset int64, hits []hit, bar bool) {
+func (rd *reading) take(i int, r *rec) {
 	rd.order++
-	if len(bytes.TrimSpace(raw)) == 0 {
+	if r.flags&fBlank != 0 {
 		rd.blank()
 		return
 	}
-	rd.clean = logformat.Clean(rd.clean[:0], raw)
-	p := logformat.ParsePrefix(rd.clean)
-	rank := p.Rank
+	rank := int(r.rank)
 	if rank == run.NoRank {
 		rank = rd.s.Rank
 	}
-	l := &lineAt{
-		ref: run.Ref{File: rd.s.Name, Line: rd.line, Offset: offset}, rank: rank, prefix: p,
-		text: rd.clean[p.Len:], whole: rd.clean, hits: hits, bar: bar,
+	if r.flags&fTime != 0 {
+		rd.s.Last = r.time()
+		if rd.s.First.IsZero() {
+			rd.s.First = rd.s.Last
+		}
 	}
-	rd.stamp(l)
-	rd.measure(l)
-	rd.keep(l)
+	if rd.s.Kind == "" || rd.s.Kind == KindLog {
+		rd.measure(r, rank)
+	}
+	if len(rd.s.contexts) == 0 && r.hit0 == r.hit1 && r.flags&fFrame == 0 && !rd.tracing(rank) {
+		return
+	}
+	l := rd.lineAt(i, r, rank)
+	rd.follow(l)
 	rd.trace(l)
 	if hasSign(l.hits, rd.f.matcher.launcher) {
 		rd.launcher(l)
 	}
 	rd.events(l)
-	rd.wasCR = bar
 }
 
 // lineAt is the line at hand.
 type lineAt struct {
-	ref    run.Ref
-	rank   int
-	prefix logformat.Prefix
-	text   []byte // without the launcher's prefix
-	whole  []byte
-	hits   []hit
-	bar    bool // ended by \r
-	trace  *Traceback
+	index int // in the block
+	ref   run.Ref
+	rank  int
+	time  time.Time
+	quiet bool   // its level is INFO, WARNING or DEBUG
+	text  []byte // without the launcher's prefix
+	whole []byte
+	hits  []scan.Hit
+	bar   bool // ended by \r
+	trace *Traceback
 }
 
-func (rd *reading) stamp(l *lineAt) {
-	t := l.prefix.Time
-	if t.IsZero() {
-		return
+func (rd *reading) lineAt(i int, r *rec, rank int) *lineAt {
+	whole := rd.blk.clean(r)
+	return &lineAt{
+		index: i, ref: rd.ref(r), rank: rank, time: r.time(), quiet: r.flags&fQuiet != 0,
+		text: whole[r.text:], whole: whole, hits: rd.blk.hits[r.hit0:r.hit1], bar: r.flags&fBar != 0,
 	}
-	if rd.s.First.IsZero() {
-		rd.s.First = t
+}
+
+func (rd *reading) ref(r *rec) run.Ref {
+	return run.Ref{File: rd.s.Name, Line: rd.line + int(r.line), Offset: rd.base + int64(r.at)}
+}
+
+func (r *rec) time() time.Time {
+	if r.flags&fTime == 0 {
+		return time.Time{}
 	}
-	rd.s.Last = t
+	return time.Unix(r.sec, int64(r.nsec)).UTC()
 }
 
 // measure lets the rank's reader see the line.
-func (rd *reading) measure(l *lineAt) {
-	if rd.s.Kind != "" && rd.s.Kind != KindLog {
+func (rd *reading) measure(r *rec, rank int) {
+	k := rd.reader
+	if k == nil || k.Rank != rank {
+		k = rd.s.Readers[rank]
+		if k == nil {
+			k = &RankReader{Rank: rank, reader: logformat.NewReader(), Series: map[string]*run.Series{}, LastStep: -1}
+			rd.s.Readers[rank] = k
+		}
+		rd.reader = k
+	}
+	k.lastOrder = rd.order
+	if r.form == nil && k.reader.Silent(r.marks) {
 		return
 	}
-	r := rd.s.Readers[l.rank]
-	if r == nil {
-		r = &RankReader{Rank: l.rank, reader: logformat.NewReader(), Series: map[string]*run.Series{}, LastStep: -1}
-		rd.s.Readers[l.rank] = r
+	text, at := rd.blk.clean(r)[r.text:], r.time()
+	marks := r.marks
+	form, nums := r.form, rd.blk.nums[min(int(r.num), len(rd.blk.nums)):]
+	if form == nil { // it may have been learned since the worker looked
+		form, rd.f.nums = rd.f.late.Find(text, rd.f.nums[:0])
+		nums = rd.f.nums
 	}
-	r.lastOrder = rd.order
-	v, ok := r.reader.Line(l.text)
-	if !ok {
-		return
+	if form != nil {
+		v, ok, done := k.reader.Again(form, nums, text, at, r.text == 0)
+		if ok {
+			k.take(v, rd.ref(r), at)
+		}
+		if done {
+			return
+		}
+		marks = logformat.Survey(text)
 	}
-	r.take(v, l)
+	if v, ok := k.reader.Anew(text, marks, rd.f.forms, form); ok {
+		k.take(v, rd.ref(r), at)
+	}
 }
 
-func (r *RankReader) take(v logformat.Reading, l *lineAt) {
+func (r *RankReader) take(v logformat.Reading, ref run.Ref, at time.Time) {
 	step := v.Step
 	if step < 0 {
 		step = r.LastStep
 	}
 	if v.Phase == logformat.PhaseEval {
-		r.EvalLast = l.ref
+		r.EvalLast = ref
 		r.Evals++
 	}
-	for _, m := range v.Values {
-		r.add(metricName(m.Name, v.Phase), run.Point{Step: step, Value: m.Value, Ref: l.ref})
+	for i, m := range v.Values {
+		r.add(i, metricName(m.Name, v.Phase), run.Point{Step: step, Value: m.Value, Ref: ref})
 	}
 	if !v.Progress {
 		return
@@ -290,15 +250,21 @@ func (r *RankReader) take(v logformat.Reading, l *lineAt) {
 	if v.Step >= 0 {
 		r.LastStep = v.Step
 	}
-	r.LastRef = l.ref
-	if !l.prefix.Time.IsZero() {
-		r.LastTime = l.prefix.Time
+	r.LastRef = ref
+	if !at.IsZero() {
+		r.LastTime = at
 	}
 }
 
 const maxSeries = 400
 
-func (r *RankReader) add(name string, p run.Point) {
+// add adds a point; i is its place in the line. A line mostly has the series of
+// the line before.
+func (r *RankReader) add(i int, name string, p run.Point) {
+	if i < len(r.row) && r.row[i] != nil && r.row[i].Name == name {
+		r.row[i].Add(p)
+		return
+	}
 	s := r.Series[name]
 	if s == nil {
 		if len(r.Series) >= maxSeries {
@@ -307,6 +273,10 @@ func (r *RankReader) add(name string, p run.Point) {
 		s = &run.Series{Name: name}
 		r.Series[name] = s
 	}
+	for len(r.row) <= i {
+		r.row = append(r.row, nil)
+	}
+	r.row[i] = s
 	s.Add(p)
 }
 

@@ -3,84 +3,22 @@ package casefile
 import (
 	"bytes"
 	"strings"
-
-	"github.com/trainmedic/trainmedic/internal/report"
-	"github.com/trainmedic/trainmedic/internal/run"
 )
-
-// ring keeps the last lines.
-type ring struct {
-	buf []Line
-	n   int
-}
-
-func (r *ring) add(l Line, replace bool) {
-	if replace && r.n > 0 {
-		r.buf[(r.n-1)%tailLines] = l
-		return
-	}
-	if len(r.buf) < tailLines {
-		r.buf = append(r.buf, l)
-	} else {
-		r.buf[r.n%tailLines] = l
-	}
-	r.n++
-}
-
-func (r *ring) lines() []Line {
-	if r.n <= tailLines {
-		return r.buf
-	}
-	at := r.n % tailLines
-	return append(append([]Line{}, r.buf[at:]...), r.buf[:at]...)
-}
-
-// keep remembers head and tail, and serves the contexts that wait for lines. A
-// progress bar counts as one line, in its last state.
-func (rd *reading) keep(l *lineAt) {
-	text := clip(string(l.whole), 500)
-	k := Line{Ref: l.ref, Rank: l.rank, Time: l.prefix.Time, Text: text}
-	replace := rd.wasCR && rd.tail.n > 0 && rd.lastTail().Ref.Line == l.ref.Line
-	rd.tail.add(k, replace)
-	if n := len(rd.s.Head); replace && n > 0 && rd.s.Head[n-1].Ref.Line == l.ref.Line {
-		rd.s.Head[n-1] = k
-	} else if n < headLines {
-		rd.s.Head = append(rd.s.Head, k)
-	}
-	for i := 0; i < len(rd.s.contexts); i++ {
-		c := rd.s.contexts[i]
-		c.Lines = append(c.Lines, text)
-		if c.after--; c.after <= 0 {
-			rd.s.contexts = append(rd.s.contexts[:i], rd.s.contexts[i+1:]...)
-			i--
-		}
-	}
-}
-
-func (rd *reading) lastTail() Line { return rd.tail.buf[(rd.tail.n-1)%tailLines] }
-
-// context opens a context around the line at hand, which keep has taken already.
-func (rd *reading) context() *Context {
-	if rd.f.contextCount >= maxContexts {
-		return nil
-	}
-	rd.f.contextCount++
-	lines := rd.tail.lines()
-	if n := linesBefore + 1; len(lines) > n {
-		lines = lines[len(lines)-n:]
-	}
-	c := &Context{File: rd.s.Name, First: lines[0].Ref.Line, after: linesAfter, at: len(lines) - 1}
-	for _, l := range lines {
-		c.Lines = append(c.Lines, l.Text)
-	}
-	rd.s.contexts = append(rd.s.contexts, c)
-	return c
-}
 
 const (
 	duringMark = "During handling of the above exception"
 	causeMark  = "The above exception was the direct cause"
 )
+
+// tracing reports whether a traceback of the rank may want the next line, even
+// one without a hit: what chains tracebacks has one.
+func (rd *reading) tracing(rank int) bool {
+	if len(rd.s.tracer) == 0 {
+		return false
+	}
+	t := rd.s.tracer[rank]
+	return t != nil && (!t.done || rd.order == t.end+1 || t.after < maxMessage && len(t.Message) <= maxText)
+}
 
 // blank is an empty line: it ends the message of a traceback.
 func (rd *reading) blank() {
@@ -98,6 +36,10 @@ func (rd *reading) trace(l *lineAt) {
 		rd.open(l, t, i)
 		return
 	}
+	frame := bytes.HasPrefix(l.text, []byte(" ")) && bytes.Contains(l.text, []byte(`File "`))
+	if t == nil && !frame {
+		return
+	}
 	line := string(l.text)
 	if t != nil && !t.done {
 		if t.feed(line, l.ref) {
@@ -109,7 +51,7 @@ func (rd *reading) trace(l *lineAt) {
 		delete(rd.s.tracer, l.rank)
 		return
 	}
-	if bytes.HasPrefix(l.text, []byte(" ")) && bytes.Contains(l.text, []byte(`File "`)) && frameLine.MatchString(line) {
+	if frame && frameLine.MatchString(line) {
 		n := rd.open(l, t, -1)
 		n.feed(line, l.ref)
 		return
@@ -122,7 +64,10 @@ func (rd *reading) trace(l *lineAt) {
 		t.chainDirect = strings.Contains(line, causeMark)
 		return
 	}
-	if t.after < maxMessage && l.prefix.Time.IsZero() && !l.bar && t.more(line) {
+	if rd.order == t.end+1 && rd.f.memo.announces(l.text) {
+		t.Handled = true // "…, continuing" right behind it
+	}
+	if t.after < maxMessage && l.time.IsZero() && !l.bar && t.more(line) {
 		l.trace = t
 	}
 }
@@ -136,7 +81,7 @@ func (rd *reading) mark(l *lineAt) int {
 }
 
 func (rd *reading) open(l *lineAt, before *Traceback, at int) *Traceback {
-	t := &Traceback{First: l.ref, Rank: l.rank, Stream: rd.s, At: l.prefix.Time, Order: rd.order, Step: -1}
+	t := &Traceback{First: l.ref, Rank: l.rank, Stream: rd.s, At: l.time, Order: rd.order, Step: -1}
 	if r := rd.s.progressReader(l.rank); r != nil {
 		t.Step, t.advances = r.LastStep, r.Advances
 	}
@@ -165,13 +110,11 @@ func (rd *reading) open(l *lineAt, before *Traceback, at int) *Traceback {
 // exception was expected, and whether the interpreter itself ignores it.
 func (rd *reading) announced(l *lineAt) (handled, ignored bool) {
 	before := ""
-	lines := rd.tail.lines()
-	if n := len(lines); n > 1 && lines[n-2].Rank == l.rank {
-		before = lines[n-2].Text
+	if lines := rd.before(2, l.index); len(lines) > 1 && lines[0].Rank == l.rank {
+		before = lines[0].Text
 	}
 	ignored = strings.Contains(before, "Exception ignored in")
-	quiet := l.prefix.Level == "WARNING" || l.prefix.Level == "INFO" || l.prefix.Level == "DEBUG"
-	return ignored || quiet || expected.Match(l.text) || expected.MatchString(before), ignored
+	return ignored || l.quiet || rd.f.memo.announces(l.text) || rd.f.memo.announces([]byte(before)), ignored
 }
 
 // closed files a traceback whose exception line has come.
@@ -181,109 +124,8 @@ func (rd *reading) closed(t *Traceback, l *lineAt) {
 	if len(rd.f.Tracebacks) >= maxTracebacks {
 		return
 	}
-	t.Context = rd.context()
+	t.Context = rd.context(l.index)
 	rd.f.Tracebacks = append(rd.f.Tracebacks, t)
-}
-
-// events files what the signs say of the line.
-func (rd *reading) events(l *lineAt) {
-	if len(l.hits) == 0 {
-		return
-	}
-	var found []*Event
-	benign := false
-	for i, h := range l.hits {
-		if h.sign >= len(rd.f.matcher.signs) || hasSign(l.hits[:i], h.sign) {
-			continue
-		}
-		s := rd.f.matcher.signs[h.sign]
-		if !s.applies(rd.s.Kind) {
-			continue
-		}
-		groups, ok := s.Match(l.text)
-		if !ok || !framesMatch(s, l.trace) {
-			continue
-		}
-		benign = benign || s.Role == report.RoleBenign
-		found = append(found, rd.event(s, l, groups))
-	}
-	for _, e := range found {
-		if benign && (e.Sign.Role == report.RoleCause || e.Sign.Role == report.RoleSymptom) {
-			continue
-		}
-		rd.file(e)
-	}
-}
-
-// hasSign reports whether a pattern was hit.
-func hasSign(hits []hit, sign int) bool {
-	for _, h := range hits {
-		if h.sign == sign {
-			return true
-		}
-	}
-	return false
-}
-
-func framesMatch(s *Sign, t *Traceback) bool {
-	if s.Frames == nil && s.NoFrames == nil {
-		return true
-	}
-	if t == nil {
-		return s.Frames == nil
-	}
-	return (s.Frames == nil || t.InFrames(s.Frames)) && (s.NoFrames == nil || !t.InFrames(s.NoFrames))
-}
-
-func (rd *reading) event(s *Sign, l *lineAt, groups map[string]string) *Event {
-	e := &Event{
-		Sign: s, Stream: rd.s, Rank: l.rank, Ref: l.ref, LastRef: l.ref, Text: clip(string(l.whole), maxText),
-		Groups: groups, At: l.prefix.Time, Step: -1, Order: rd.order, Trace: l.trace, Count: 1,
-	}
-	if e.At.IsZero() {
-		e.At = rd.s.Last
-	}
-	if v, ok := groups["rank"]; ok && e.Rank == run.NoRank {
-		e.Rank = num(v)
-	}
-	if r := rd.s.progressReader(l.rank); r != nil {
-		e.Step, e.advances = r.LastStep, r.Advances
-	}
-	return e
-}
-
-// file keeps an event, or counts it into one of the same stretch: same sign and
-// rank, and training did not go on between them.
-func (rd *reading) file(e *Event) {
-	for key, value := range e.Sign.Sets {
-		if v := expand(value, e.Groups); v != "" {
-			rd.f.AddFact(run.Fact{Key: key, Value: v, From: e.Ref})
-		}
-	}
-	if e.Trace != nil && e.Trace.Known == nil && e.Sign.Role == report.RoleCause {
-		e.Trace.Known = e
-	}
-	k := eventKey{e.Sign, e.Rank}
-	same := rd.s.lastEvent[k]
-	if n := len(same); n > 0 {
-		last := same[n-1]
-		if !e.Sign.Each && e.advances-last.advances < healedAfter && !(e.Trace != nil && last.Trace == nil) {
-			last.Count++
-			last.LastRef = e.Ref
-			return
-		}
-		if n >= e.Sign.kept() { // keep the first ones and the newest
-			old := same[n-1]
-			e.Count += old.Count
-			*old = *e
-			return
-		}
-	}
-	if e.Sign.Role == report.RoleCause || e.Sign.Role == report.RoleSymptom || e.Sign.Role == report.RoleContext {
-		e.Context = rd.context()
-	}
-	rd.s.lastEvent[k] = append(same, e)
-	rd.f.Events = append(rd.f.Events, e)
 }
 
 func expand(value string, groups map[string]string) string {

@@ -152,10 +152,12 @@ func (r *Reader) epochDone(s spot, b []byte) {
 	}
 }
 
+var restartWords = [...]string{"resum", "restor", "loading checkpoint", "loaded checkpoint", "load checkpoint", "restarting", "continuing training"}
+
 // restarts takes note of lines that tell of going on from a checkpoint.
 func (r *Reader) restarts(b []byte) {
 	i := -1
-	for _, w := range [...]string{"resum", "restor", "loading checkpoint", "loaded checkpoint", "load checkpoint", "restarting", "continuing training"} {
+	for _, w := range restartWords {
 		if i = indexFold(b, w); i >= 0 {
 			break
 		}
@@ -182,6 +184,12 @@ func (r *Reader) restarts(b []byte) {
 	}
 }
 
+var endWords = [...]string{
+	"training finished", "training complete", "training done", "training is done", "training has finished", "finished training",
+	"trainer.fit` stopped", "early stopping", "training ended", "done training", "training time", "training completed", "end of training",
+	"done with training", "training successful", "epochs completed in",
+}
+
 // endings takes note of words that end a training.
 func (r *Reader) endings(b []byte) {
 	if len(b) > 300 {
@@ -197,11 +205,7 @@ func (r *Reader) endings(b []byte) {
 	if !containsFold(b, "train") && !containsFold(b, "stopping") && !containsFold(b, "epochs completed") {
 		return
 	}
-	for _, w := range [...]string{
-		"training finished", "training complete", "training done", "training is done", "training has finished", "finished training",
-		"trainer.fit` stopped", "early stopping", "training ended", "done training", "training time", "training completed", "end of training",
-		"done with training", "training successful", "epochs completed in",
-	} {
+	for _, w := range endWords {
 		if containsFold(b, w) {
 			r.course.completed = true
 			return

@@ -2,14 +2,36 @@ package logformat
 
 import "bytes"
 
-// barPhase decides what a bar counts.
-func (r *Reader) barPhase(d bar, s *barState) Phase {
+// barSays is what the words of a bar say of what it counts.
+type barSays uint8
+
+const (
+	saysNothing barSays = iota
+	saysEval
+	saysOther
+	saysTrain
+)
+
+func (d *bar) says() barSays {
 	switch {
 	case evalWords(d.desc) || contains(d.desc, "mAP50"):
-		return PhaseEval
+		return saysEval
 	case !stepUnit(d.unit) || otherWords(d.desc):
-		return PhaseOther
+		return saysOther
 	case trainWords(d.desc) || containsFold(d.post, "loss"):
+		return saysTrain
+	}
+	return saysNothing
+}
+
+// barPhaseOf decides what a bar counts.
+func (r *Reader) barPhaseOf(says barSays, d bar, s *barState) Phase {
+	switch {
+	case says == saysEval:
+		return PhaseEval
+	case says == saysOther:
+		return PhaseOther
+	case says == saysTrain:
 		s.phase = PhaseTrain
 		return PhaseTrain
 	case d.total == r.plan.total:

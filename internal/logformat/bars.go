@@ -10,6 +10,9 @@ type bar struct {
 	elapsed    float64 // seconds
 	unit       []byte  // what is counted, "it" by default
 	rest       []byte  // what follows the bar
+	drawn      drawn   // where it is drawn
+	at         [4]int  // capacities from the numbers n, total, elapsed and rate on, 0 unknown
+	perStep    bool    // the rate is printed as seconds a step
 }
 
 // bars remembers the bars of a stream.
@@ -39,8 +42,16 @@ func (r *Reader) tqdm(l line, out *Reading) bool {
 		return false
 	}
 	s := r.barOf(d)
-	out.Phase = r.barPhase(d, s)
+	says := d.says()
+	out.Phase = r.barPhaseOf(says, d, s)
 	r.barValues(d, out)
+	r.teachBar(l.b, d, says, out)
+	r.barDone(d, s, out)
+	return true
+}
+
+// barDone places a bar whose values are read.
+func (r *Reader) barDone(d bar, s *barState, out *Reading) {
 	switch out.Phase {
 	case PhaseTrain:
 		r.barProgress(d, s, out)
@@ -53,6 +64,7 @@ func (r *Reader) tqdm(l line, out *Reading) bool {
 		if r.transformers(line{d.rest, 0}, &in) {
 			out.Values = in.Values
 		}
+		r.lesson.given = false
 	}
 	if d.n > 0 && d.total == r.bars.lastTotal {
 		r.bars.lastN = d.n
@@ -64,7 +76,40 @@ func (r *Reader) tqdm(l line, out *Reading) bool {
 	if len(d.desc) == 0 {
 		r.bars.lastN, r.bars.lastTotal = d.n, d.total
 	}
-	return true
+}
+
+// teachBar makes the bar at hand the lesson.
+func (r *Reader) teachBar(b []byte, d bar, says barSays, out *Reading) {
+	r.lesson.given = false
+	if d.drawn.kind == noGap || d.at[3] == 0 || !(d.rate > 0) || contains(d.rest, "{'") {
+		return
+	}
+	k := &barForm{bar: d, says: says, perStep: d.perStep}
+	n := len(r.values)
+	if k.rated = n > 0 && d.rate > 0 && r.values[n-1].Name == "steps_per_second" && r.sources[n-1] == -1; k.rated {
+		n--
+	}
+	r.lesson = lesson{given: true, bar: k, drawn: d.drawn, phase: out.Phase}
+	r.lesson.drawn.fixedUntil = len(d.desc)
+	c := &r.lesson.counts
+	c.values = n
+	for i := range d.at {
+		c.at[i] = cap(b) - d.at[i]
+	}
+	lrs := 0
+	for _, part := range [...][]byte{d.desc, d.post} {
+		ps := r.pairs(part)
+		for i := range ps {
+			if r.known(ps[i].key).name == "lr" {
+				lrs++
+			}
+			if r.known(ps[i].key).name == "lr" && ps[i].val > 1e3 || ps[i].unit || ps[i].of >= 0 {
+				lrs = 2
+			}
+		}
+	}
+	r.lesson.given = lrs < 2
+	r.keepNames()
 }
 
 // promote makes the last bar without words the training's: a dict of training
@@ -107,6 +152,7 @@ func parseBar(b []byte) (bar, bool) {
 		if j < 0 {
 			return bar{}, false
 		}
+		d.drawn = barDrawn(b, rest[1:1+j])
 		rest = rest[j+2:]
 	} else {
 		for len(rest) > 0 && (rest[0] >= 0x80 || rest[0] == ' ') {
@@ -114,6 +160,16 @@ func parseBar(b []byte) (bar, bool) {
 		}
 	}
 	return d, d.numbers(skipSpace(rest))
+}
+
+func barDrawn(b, in []byte) drawn {
+	for _, c := range in {
+		if !gapBar.takes(c) {
+			return drawn{}
+		}
+	}
+	from := cap(b) - cap(in)
+	return drawn{kind: gapBar, from: from, to: from + len(in)}
 }
 
 // descBefore is the description before the percentage that ends at i.
@@ -139,6 +195,7 @@ func (d *bar) numbers(b []byte) bool {
 		return false // "1.2k/3.4k", "5.1M/10M": bytes or the like
 	}
 	d.n, d.total = n, t
+	d.at[0], d.at[1] = cap(b), cap(b)-k-1
 	b = skipSpace(b[k+1+j:])
 	if len(b) == 0 || b[0] != '[' {
 		d.readRate(b)
@@ -158,6 +215,7 @@ func (d *bar) numbers(b []byte) bool {
 // inside reads the bracket of a tqdm bar.
 func (d *bar) inside(b []byte) {
 	d.elapsed = seconds(b)
+	d.at[2] = cap(b)
 	i := bytes.IndexByte(b, ',')
 	if i < 0 {
 		return
@@ -170,6 +228,7 @@ func (d *bar) inside(b []byte) {
 		d.post = b[end+1:]
 	}
 	d.readRate(b[:end])
+	d.at[3] = cap(b)
 }
 
 // readRate reads "1.2it/s", "3.4s/it" and "?it/s".
@@ -189,7 +248,7 @@ func (d *bar) readRate(b []byte) {
 	u = u[:end]
 	switch {
 	case has(u, "s/"):
-		d.unit = u[2:]
+		d.unit, d.perStep = u[2:], true
 		if v > 0 {
 			d.rate = 1 / v
 		}
@@ -254,12 +313,14 @@ func (r *Reader) barValues(d bar, out *Reading) {
 			if name == "" {
 				name = r.spelled(part, p)
 			}
+			r.pairAt = cap(d.desc) - cap(part) + p.at
 			if name != "" && out.Phase != PhaseOther {
 				r.add(phased(name, out.Phase), p.val)
 			}
 		}
 	}
 	if d.rate > 0 && out.Phase == PhaseTrain && !outerBar(d.desc) {
+		r.pairAt = -1
 		r.add("steps_per_second", d.rate)
 	}
 	out.Values = r.values

@@ -1,5 +1,7 @@
 package logformat
 
+import "encoding/binary"
+
 // Clean appends line to dst without ANSI escapes, with backspaces applied and
 // without control bytes other than tab. Line has no \n or \r.
 func Clean(dst, line []byte) []byte {
@@ -24,15 +26,35 @@ func Clean(dst, line []byte) []byte {
 	return dst
 }
 
+// IsClean reports whether Clean would give the line as it is.
+func IsClean(line []byte) bool { return plainPrefix(line) == len(line) }
+
 // plainPrefix is how many bytes need no cleaning.
 func plainPrefix(b []byte) int {
-	for i, c := range b {
-		if c < 0x20 && c != '\t' || c == 0x7f {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for i+8 <= len(b) {
+		w := binary.LittleEndian.Uint64(b[i:])
+		del := w ^ 0x7f*ones // zero where the byte is 0x7f
+		if ((w-0x20*ones)&^w|(del-ones)&^del)&highs != 0 {
+			for end := i + 8; i < end; i++ {
+				if !plainByte(b[i]) {
+					return i
+				}
+			}
+			continue
+		}
+		i += 8
+	}
+	for ; i < len(b); i++ {
+		if !plainByte(b[i]) {
 			return i
 		}
 	}
 	return len(b)
 }
+
+func plainByte(c byte) bool { return c >= 0x20 && c != 0x7f || c == '\t' }
 
 // lastRune is the length of the last UTF-8 character, as a terminal erases it.
 func lastRune(b []byte) int {

@@ -61,8 +61,8 @@ func headerCells(b []byte, comma bool) bool {
 // spaces or tabs.
 func nextColumn(b []byte, comma bool) (cell, rest []byte) {
 	if comma {
-		if i := bytes.IndexByte(b, ','); i >= 0 {
-			return b[:i], b[i+1:]
+		if before, after, ok := bytes.Cut(b, []byte{','}); ok {
+			return before, after
 		}
 		return b, nil
 	}

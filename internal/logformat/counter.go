@@ -1,5 +1,7 @@
 package logformat
 
+import "slices"
+
 // role is what a key counts.
 type role uint8
 
@@ -73,8 +75,8 @@ func counterOf(key []byte) role {
 }
 
 func lastByte(b []byte, c byte) int {
-	for i := len(b) - 1; i >= 0; i-- {
-		if b[i] == c {
+	for i, v := range slices.Backward(b) {
+		if v == c {
 			return i
 		}
 	}

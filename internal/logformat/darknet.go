@@ -27,8 +27,8 @@ func (r *Reader) darknet(l line, out *Reading) bool {
 	}
 	r.add("loss", mean)
 	rest := l.b[i:]
-	if j := bytes.IndexByte(rest, ','); j >= 0 {
-		if v, k := number(skipSpace(rest[j+1:])); k > 0 {
+	if _, after, ok := bytes.Cut(rest, []byte{','}); ok {
+		if v, k := number(skipSpace(after)); k > 0 {
 			r.add("lr", v)
 		}
 	}

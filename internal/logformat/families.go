@@ -85,7 +85,13 @@ func (r *Reader) settle(l line) {
 	if o.Format != general {
 		return
 	}
-	if f := r.familyOf(l.b); f != "" {
+	r.ofFamily(r.familyOf(l.b))
+}
+
+// ofFamily completes a reading with the program that wrote its line.
+func (r *Reader) ofFamily(f string) {
+	o := &r.out
+	if f != "" {
 		o.Format = f
 		if o.Progress {
 			r.family = f

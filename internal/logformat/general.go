@@ -7,7 +7,22 @@ import "bytes"
 type counts struct {
 	step, batch, epoch int
 	global             bool
-	total              int64 // stated beside the step
+	total              int64  // stated beside the step
+	told               int    // the pair that states it, -1 for none
+	beside             bool   // as the M of its "N/M"
+	values             int    // how many values the line has
+	at                 [4]int // of a bar: where its numbers are
+}
+
+// sum takes the total from the pair that states it.
+func (c *counts) sum(ps []pair) {
+	switch {
+	case c.told < 0:
+	case c.beside:
+		c.total = int64(ps[c.told].of)
+	default:
+		c.total = int64(ps[c.told].val)
+	}
 }
 
 // general reads a line of any program: a counter in words with literal numbers,
@@ -33,13 +48,15 @@ func (r *Reader) general(l line, out *Reading) bool {
 	}
 	evaluates := out.Phase == PhaseEval
 	r.setPhase(out)
+	c.values = len(r.values)
+	r.lesson = lesson{given: true, counts: c, phase: out.Phase, evals: evaluates}
 	r.locate(l, ps, c, out, evaluates)
 	return true
 }
 
 // counts finds the counters among the pairs.
 func (r *Reader) counts(b []byte, ps []pair) counts {
-	c := counts{step: -1, batch: -1, epoch: -1, total: -1}
+	c := counts{step: -1, batch: -1, epoch: -1, total: -1, told: -1}
 	for i := range ps {
 		p := &ps[i]
 		if p.unit || p.val < 0 || p.val != float64(int64(p.val)) || p.val > 1e15 {
@@ -76,11 +93,13 @@ func (c *counts) take(ps []pair, i int, k role) {
 	case countsGlobal:
 		if c.step < 0 || !c.global {
 			c.step, c.global = i, true
-			c.total = int64(ps[i].of)
+			c.told, c.beside = i, true
+			c.sum(ps)
 		}
 	case countsSteps:
 		if c.step < 0 {
-			c.step, c.total = i, int64(ps[i].of)
+			c.step, c.told, c.beside = i, i, true
+			c.sum(ps)
 		}
 	case countsBatches:
 		if c.batch < 0 {
@@ -92,7 +111,8 @@ func (c *counts) take(ps []pair, i int, k role) {
 		}
 	case plansSteps, plansTotal:
 		if c.total < 0 && c.step >= 0 {
-			c.total = int64(ps[i].val)
+			c.told, c.beside = i, false
+			c.sum(ps)
 		}
 	}
 }
@@ -151,6 +171,7 @@ func (r *Reader) measured(b []byte, ps []pair, c counts, out *Reading) (strong, 
 	evalSegment, unit := false, "" // unit of the number before, which is no key of the next
 	for i := range ps {
 		p := &ps[i]
+		r.pairAt = i
 		if i == c.step || i == c.batch || i == c.epoch {
 			unit = ""
 			continue

@@ -16,20 +16,27 @@ func (r *Reader) transformers(l line, out *Reading) bool {
 		return false
 	}
 	epoch, step, total, known, global := -1.0, int64(-1), int64(-1), false, false
+	c := counts{step: -1, batch: -1, epoch: -1, told: -1}
+	whole := i == 0 // of a form that can be learned: nothing before it, and no number with a unit counts
 	ps := r.pairs(b)
 	for i := range ps {
 		p := &ps[i]
 		if len(p.key) == 0 || p.sep != ':' {
 			continue
 		}
-		switch c := r.known(p.key).role; {
-		case c == countsEpochs:
+		r.pairAt = i
+		switch k := r.known(p.key).role; {
+		case k == countsEpochs:
 			epoch = p.val
-		case c == countsSteps || c == countsGlobal:
+			c.epoch = i
+			whole = whole && !p.unit
+		case k == countsSteps || k == countsGlobal:
+			whole = whole && !p.unit
 			if p.val >= 0 && p.val == math.Trunc(p.val) && p.val < 1e15 {
-				step, total, global = int64(p.val), int64(p.of), c == countsGlobal
+				step, total, global = int64(p.val), int64(p.of), k == countsGlobal
+				c.step, c.global = i, global
 			}
-		case c == notCounter:
+		case k == notCounter:
 			name := r.known(p.key).name
 			known = known || name != "" && name != "lr"
 			if name == "" {
@@ -46,6 +53,8 @@ func (r *Reader) transformers(l line, out *Reading) bool {
 	}
 	out.Values = r.values
 	r.setPhase(out)
+	c.values = len(r.values)
+	r.lesson = lesson{given: whole && (has(b, "{'loss'") || has(b, "{'eval_")), dict: true, counts: c, phase: out.Phase}
 	r.dict(b, epoch, step, total, global, out)
 	return true
 }

@@ -28,6 +28,7 @@ func (r *Reader) jsonLine(l line, out *Reading) bool {
 	r.depth++
 	in, ok := r.Line(buf)
 	r.depth--
+	r.lesson.given = false
 	if len(r.family) == 0 && ok && in.Progress && in.Format != general {
 		r.family = in.Format
 	}
@@ -99,11 +100,11 @@ func (r *Reader) mllog(b []byte, out *Reading) bool {
 	if !ok {
 		return false
 	}
-	end := bytes.IndexByte(rest, '"')
-	if end < 0 {
+	before, _, ok0 := bytes.Cut(rest, []byte{'"'})
+	if !ok0 {
 		return false
 	}
-	key := rest[:end]
+	key := before
 	val, ok := after(b, `"value": `)
 	if !ok {
 		return false

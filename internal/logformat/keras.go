@@ -22,17 +22,30 @@ func (r *Reader) keras(l line, out *Reading) bool {
 	if !contains(rest, "/step") && !contains(rest, "ETA") && !contains(rest, "/sample") && !contains(rest, "- loss") && !contains(rest, "s/epoch") && !contains(rest, "s - ") {
 		return false
 	}
+	r.spots = cap(l.b) - cap(rest)
 	r.kerasValues(rest, out)
+	samples := contains(rest, "/sample")
+	r.lesson = lesson{given: true, keras: &kerasForm{total: total >= 0, samples: samples}, drawn: kerasDrawn(l.b, rest)}
+	c := &r.lesson.counts
+	c.values = len(r.values)
+	c.at[0] = cap(l.b) - cap(b)
+	c.at[1] = c.at[0] + k + 1
+	r.keepNames()
+	r.kerasBar(n, total, samples, out)
+	return true
+}
+
+// kerasBar places a bar.
+func (r *Reader) kerasBar(n, total int64, samples bool, out *Reading) {
 	if r.kerasOther(n, total, out) {
-		return true
+		return
 	}
 	out.Phase = PhaseTrain
-	if contains(rest, "/sample") || total > 0 && total == r.plan.samples {
+	if samples || total > 0 && total == r.plan.samples {
 		r.kerasSamples(n, total, out)
-		return true
+		return
 	}
 	r.advance(r.place(out.Format, spot{epoch: r.head.epochOr(1), epochs: r.head.epochs, batch: n, batches: total, base: 1, done: true}), out)
-	return true
 }
 
 // kerasValues adds the bar's metrics.
@@ -47,6 +60,7 @@ func (r *Reader) kerasValues(b []byte, out *Reading) {
 		if name == "" {
 			name = string(p.key)
 		}
+		r.pairAt = r.spots + p.at
 		r.add(name, p.val)
 	}
 	out.Values = r.values

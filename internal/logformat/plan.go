@@ -86,13 +86,28 @@ var planPhrases = []struct {
 	words string
 	role  role
 }{
-	{"total optimization steps", plansSteps}, {"total steps", plansSteps}, {"total training steps", plansSteps},
-	{"num steps", plansSteps}, {"max steps", plansSteps}, {"number of training steps", plansSteps}, {"total iterations", plansSteps},
-	{"max iterations", plansSteps}, {"num train steps", plansSteps}, {"total train steps", plansSteps},
-	{"num epochs", plansEpochs}, {"number of epochs", plansEpochs}, {"max epochs", plansEpochs}, {"total epochs", plansEpochs},
-	{"steps per epoch", plansBatches}, {"batches per epoch", plansBatches}, {"num batches each epoch", plansBatches},
-	{"iterations per epoch", plansBatches}, {"num batches per epoch", plansBatches}, {"total micro batches", plansBatches},
-	{"num examples", plansSamples}, {"parallel, distributed & accumulation)", plansBatchSize},
+	{"total optimization steps", plansSteps},
+	{"total steps", plansSteps},
+	{"total training steps", plansSteps},
+	{"num steps", plansSteps},
+	{"max steps", plansSteps},
+	{"number of training steps", plansSteps},
+	{"total iterations", plansSteps},
+	{"max iterations", plansSteps},
+	{"num train steps", plansSteps},
+	{"total train steps", plansSteps},
+	{"num epochs", plansEpochs},
+	{"number of epochs", plansEpochs},
+	{"max epochs", plansEpochs},
+	{"total epochs", plansEpochs},
+	{"steps per epoch", plansBatches},
+	{"batches per epoch", plansBatches},
+	{"num batches each epoch", plansBatches},
+	{"iterations per epoch", plansBatches},
+	{"num batches per epoch", plansBatches},
+	{"total micro batches", plansBatches},
+	{"num examples", plansSamples},
+	{"parallel, distributed & accumulation)", plansBatchSize},
 }
 
 // trimEnd cuts spaces, separators and filling dots from the end.

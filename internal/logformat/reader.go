@@ -1,6 +1,9 @@
 package logformat
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Reader reads the lines of one stream of one rank in order. It remembers what
 // one line alone does not tell: batches per epoch, the number of epochs, whether
@@ -28,6 +31,11 @@ type Reader struct {
 	restored   int64
 	resumedAt  int64 // the step that a line says training is resumed from, -1 for none
 	dictsAlone int   // dicts since a bar moved
+	lesson     lesson
+	drawnNames [maxValues]string
+	spots      int            // where the part of the line that is read begins
+	pairAt     int            // the pair whose value is added
+	sources    [maxValues]int // the pairs of values
 }
 
 // NewReader returns a Reader that has seen nothing.
@@ -83,13 +91,24 @@ const maxLine = 16 << 10 // a longer line is no metric line of any program that 
 // when the line says nothing. It does not retain clean; the values of the
 // reading are valid until the next call.
 func (r *Reader) Line(clean []byte) (Reading, bool) {
+	return r.Marked(clean, Survey(clean))
+}
+
+// Silent reports whether a line with these marks says nothing to the reader as
+// it stands.
+func (r *Reader) Silent(m Marks) bool {
+	return m&(mCount|mEpoch|mMetric|mWord|mBlock|mPercent|mPipe|mTab|mHash|mAll) == 0 && len(r.cols.names) == 0 && r.yoloNames == nil
+}
+
+// Marked is Line for a line whose marks are known.
+func (r *Reader) Marked(clean []byte, m Marks) (Reading, bool) {
 	if len(clean) > maxLine {
 		clean = clean[:maxLine]
 	}
-	l := line{clean[:len(clean):len(clean)], survey(clean)}
-	if l.has&(mCount|mEpoch|mMetric|mWord|mBlock|mPercent|mPipe|mTab|mHash|mAll) == 0 && len(r.cols.names) == 0 && r.yoloNames == nil {
+	if r.Silent(m) {
 		return Reading{}, false
 	}
+	l := line{slices.Clip(clean), m}
 	for i := range r.formats {
 		f := &r.formats[i]
 		if l.has&f.need != f.need || l.has&f.any == 0 {
@@ -120,6 +139,9 @@ func (r *Reader) Progress() Progress {
 	}
 	return p
 }
+
+// Readings is how many lines reported progress.
+func (r *Reader) Readings() int { return r.course.n }
 
 // when is the time of the line last reported, zero when lines carry none.
 func (r *Reader) when() time.Time {

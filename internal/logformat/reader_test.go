@@ -123,7 +123,7 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r := NewReader()
-		for _, line := range bytes.Split(text, []byte("\n")) {
+		for line := range bytes.SplitSeq(text, []byte("\n")) {
 			clean := Clean(nil, line)
 			n := ParsePrefix(clean).Len
 			before := string(clean)

@@ -66,9 +66,20 @@ func skipStampWord(b []byte) []byte {
 }
 
 var levelNames = [...]struct{ spelled, level string }{
-	{"INFO", "INFO"}, {"WARNING", "WARNING"}, {"WARN", "WARNING"}, {"ERROR", "ERROR"}, {"CRITICAL", "CRITICAL"},
-	{"DEBUG", "DEBUG"}, {"FATAL", "FATAL"}, {"NOTICE", "NOTICE"}, {"TRACE", "TRACE"},
-	{"level=info", "INFO"}, {"level=warn", "WARNING"}, {"level=error", "ERROR"}, {"level=debug", "DEBUG"}, {"level=fatal", "FATAL"},
+	{"INFO", "INFO"},
+	{"WARNING", "WARNING"},
+	{"WARN", "WARNING"},
+	{"ERROR", "ERROR"},
+	{"CRITICAL", "CRITICAL"},
+	{"DEBUG", "DEBUG"},
+	{"FATAL", "FATAL"},
+	{"NOTICE", "NOTICE"},
+	{"TRACE", "TRACE"},
+	{"level=info", "INFO"},
+	{"level=warn", "WARNING"},
+	{"level=error", "ERROR"},
+	{"level=debug", "DEBUG"},
+	{"level=fatal", "FATAL"},
 }
 
 // levelAt is the level that b starts with, or "".

@@ -1,8 +1,10 @@
 package logformat
 
-// marks are what a line holds, found in one pass, so that a format is asked only
+// Marks are what a line holds, found in one pass, so that a format is asked only
 // about lines that could be its own.
-type marks uint32
+type Marks uint32
+
+type marks = Marks
 
 const (
 	mDigit marks = 1 << iota
@@ -39,8 +41,11 @@ var byteMarks = func() (t [256]marks) {
 	return t
 }()
 
-// survey finds the marks of a line.
-func survey(b []byte) marks {
+// Survey finds the marks of a cleaned line after the launcher's prefix was cut.
+func Survey(b []byte) Marks {
+	if len(b) > maxLine {
+		b = b[:maxLine]
+	}
 	var m marks
 	inWord := false
 	for i, c := range b {

@@ -7,7 +7,15 @@ const maxValues = 40
 // add keeps one value of the line; of two of one name the first counts.
 func (r *Reader) add(name string, v float64) {
 	if len(r.values) < maxValues && !hasValue(r.values, name) {
+		r.sources[len(r.values)] = r.pairAt
 		r.values = append(r.values, Value{name, v})
+	}
+}
+
+// keepNames keeps the names of the values for the lesson.
+func (r *Reader) keepNames() {
+	for i := range r.values {
+		r.drawnNames[i] = r.values[i].Name
 	}
 }
 

@@ -81,7 +81,7 @@ func (r *Reader) yoloHeader(l line) bool {
 	}
 	r.yoloZero = contains(b, "gpu_mem")
 	r.yoloNames = r.yoloNames[:0]
-	for _, w := range bytes.Fields(b) {
+	for w := range bytes.FieldsSeq(b) {
 		if len(r.yoloNames) < maxColumns {
 			name := string(w)
 			if name == "total" {

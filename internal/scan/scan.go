@@ -7,6 +7,7 @@ package scan
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 )
 
 // MinLiteral is the shortest literal the filter takes, in bytes: only then does
@@ -21,10 +22,16 @@ const (
 
 // Scanner is a compiled set of literals. It is safe for concurrent use.
 type Scanner struct {
-	lits    []literal
-	bitmap  []uint64
-	buckets map[uint32][]entry
+	lits   []literal
+	bitmap [1 << bitmapBits / 64]uint64
+	// An open hash table from windows to runs of entries.
+	keys []uint32
+	runs [][]entry
+	mask uint32
 }
+
+// Hit is one occurrence of a literal: of which pattern, and where it begins.
+type Hit struct{ Pattern, At int }
 
 type literal struct {
 	text string // folded
@@ -38,48 +45,97 @@ type entry struct {
 
 // Compile builds a scanner. Literals[i] lists the any-of literals of pattern i.
 func Compile(literals [][]string) (*Scanner, error) {
-	s := &Scanner{bitmap: make([]uint64, 1<<bitmapBits/64), buckets: map[uint32][]entry{}}
+	var lits []literal
 	for id, any := range literals {
 		for _, l := range any {
 			if len(l) < MinLiteral {
 				return nil, fmt.Errorf("scan: literal %q of pattern %d: shorter than %d bytes", l, id, MinLiteral)
 			}
-			s.add(id, foldString(l))
+			lits = append(lits, literal{foldString(l), id})
 		}
 	}
-	return s, nil
+	return build(lits, rarest), nil
 }
 
-func (s *Scanner) add(id int, l string) {
-	n := int32(len(s.lits))
-	s.lits = append(s.lits, literal{l, id})
-	at := rarest(l)
-	for d := at; d < at+4; d++ {
-		w := binary.LittleEndian.Uint32([]byte(l[d:d+4])) | fold
-		h := hash(w)
-		s.bitmap[h>>6] |= 1 << (h & 63)
-		s.buckets[w] = append(s.buckets[w], entry{n, int32(d)})
+// build makes the tables; region is where in a literal the windows begin.
+func build(lits []literal, region func(string) int) *Scanner {
+	s := &Scanner{lits: lits}
+	size := uint32(64)
+	for int(size) < 16*len(lits) {
+		size *= 2
 	}
+	s.keys, s.runs, s.mask = make([]uint32, size), make([][]entry, size), size-1
+	for n := range lits {
+		l := lits[n].text
+		at := region(l)
+		for d := at; d < at+4; d++ {
+			s.add(window(l, d), entry{int32(n), int32(d)})
+		}
+	}
+	return s
 }
 
-// Block calls hit for every occurrence of a literal in b, in the order of the
-// windows that found it: offsets ascend but for overlapping literals.
-func (s *Scanner) Block(b []byte, hit func(pattern, offset int)) {
-	bm := s.bitmap
-	for i := 0; i+4 <= len(b); i += 4 {
-		w := binary.LittleEndian.Uint32(b[i:]) | fold
-		h := hash(w)
-		if bm[h>>6]&(1<<(h&63)) == 0 {
+// window is the folded window of a literal at d.
+func window(l string, d int) uint32 {
+	return uint32(l[d]) | uint32(l[d+1])<<8 | uint32(l[d+2])<<16 | uint32(l[d+3])<<24 | fold
+}
+
+func (s *Scanner) add(w uint32, e entry) {
+	h := hash(w)
+	s.bitmap[h>>6] |= 1 << (h & 63)
+	p := h & s.mask
+	for s.runs[p] != nil && s.keys[p] != w {
+		p = (p + 1) & s.mask
+	}
+	s.keys[p] = w
+	s.runs[p] = append(s.runs[p], e)
+}
+
+// Block appends to hits every occurrence of a literal in b, in the order of the
+// windows that found it: offsets ascend but for overlapping literals. One pattern
+// may be found at one place by two of its literals.
+func (s *Scanner) Block(b []byte, hits []Hit) []Hit {
+	bm := &s.bitmap
+	i := 0
+	for ; i+32 <= len(b); i += 32 {
+		q := (*[32]byte)(b[i:])
+		h0 := hash(binary.LittleEndian.Uint32(q[0:]) | fold)
+		h1 := hash(binary.LittleEndian.Uint32(q[4:]) | fold)
+		h2 := hash(binary.LittleEndian.Uint32(q[8:]) | fold)
+		h3 := hash(binary.LittleEndian.Uint32(q[12:]) | fold)
+		h4 := hash(binary.LittleEndian.Uint32(q[16:]) | fold)
+		h5 := hash(binary.LittleEndian.Uint32(q[20:]) | fold)
+		h6 := hash(binary.LittleEndian.Uint32(q[24:]) | fold)
+		h7 := hash(binary.LittleEndian.Uint32(q[28:]) | fold)
+		m0 := bm[h0>>6]>>(h0&63)&1 | bm[h1>>6]>>(h1&63)&1<<1 | bm[h2>>6]>>(h2&63)&1<<2 | bm[h3>>6]>>(h3&63)&1<<3
+		m1 := bm[h4>>6]>>(h4&63)&1 | bm[h5>>6]>>(h5&63)&1<<1 | bm[h6>>6]>>(h6&63)&1<<2 | bm[h7>>6]>>(h7&63)&1<<3
+		for m := m0 | m1<<4; m != 0; m &= m - 1 {
+			hits = s.at(b, i+4*bits.TrailingZeros64(m), hits)
+		}
+	}
+	for ; i+4 <= len(b); i += 4 {
+		hits = s.at(b, i, hits)
+	}
+	return hits
+}
+
+// at looks up the window at i and compares the literals that hold it.
+func (s *Scanner) at(b []byte, i int, hits []Hit) []Hit {
+	w := binary.LittleEndian.Uint32(b[i:]) | fold
+	for p := hash(w) & s.mask; s.runs[p] != nil; p = (p + 1) & s.mask {
+		if s.keys[p] != w {
 			continue
 		}
-		for _, e := range s.buckets[w] {
+		for _, e := range s.runs[p] {
 			at := i - int(e.delta)
 			l := &s.lits[e.lit]
 			if at >= 0 && at+len(l.text) <= len(b) && equalFold(b[at:at+len(l.text)], l.text) {
-				hit(l.id, at)
+				hits = append(hits, Hit{l.id, at})
 			}
 		}
+		break
 	}
+	return hits
 }
 
 func hash(w uint32) uint32 { return (w * multiplier) >> (32 - bitmapBits) }
@@ -110,9 +166,14 @@ const common = " 0123456789.,:=-|/_eatsoinrlpdcmgu"
 
 // rarest is the start of the 7-byte region of the folded literal whose windows
 // should be rarest in a log.
-func rarest(l string) int {
+func rarest(l string) int { return rarestOf(l, func(int) bool { return true }) }
+
+func rarestOf(l string, may func(at int) bool) int {
 	best, at := -1, 0
 	for i := 0; i+MinLiteral <= len(l); i++ {
+		if !may(i) {
+			continue
+		}
 		score := 0
 		for j := i; j < i+MinLiteral; j++ {
 			score += rarity(l[j])

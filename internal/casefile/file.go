@@ -1,0 +1,206 @@
+package casefile
+
+import (
+	"regexp"
+
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/scan"
+)
+
+// finding is a sign of the line at hand; loc is where its groups are.
+type finding struct {
+	sign *Sign
+	loc  []int
+}
+
+// events files what the signs say of the line.
+func (rd *reading) events(l *lineAt) {
+	if len(l.hits) == 0 {
+		return
+	}
+	found := rd.found[:0]
+	benign := false
+	for i, h := range l.hits {
+		if h.Pattern >= len(rd.f.matcher.signs) || hasSign(l.hits[:i], h.Pattern) {
+			continue
+		}
+		s := rd.f.matcher.signs[h.Pattern]
+		if !s.applies(rd.s.Kind) {
+			continue
+		}
+		loc, ok := rd.f.memo.match(s, l.text)
+		if !ok || !rd.framesMatch(s, l.trace) {
+			continue
+		}
+		benign = benign || s.Role == report.RoleBenign
+		found = append(found, finding{s, loc})
+	}
+	rd.found = found
+	for _, x := range found {
+		if benign && (x.sign.Role == report.RoleCause || x.sign.Role == report.RoleSymptom) {
+			continue
+		}
+		rd.file(x, l)
+	}
+}
+
+// hasSign reports whether a pattern was hit.
+func hasSign(hits []scan.Hit, sign int) bool {
+	for _, h := range hits {
+		if h.Pattern == sign {
+			return true
+		}
+	}
+	return false
+}
+
+func (rd *reading) framesMatch(s *Sign, t *Traceback) bool {
+	if s.Frames == nil && s.NoFrames == nil {
+		return true
+	}
+	if t == nil {
+		return s.Frames == nil
+	}
+	return (s.Frames == nil || rd.f.memo.inFrames(t, s.Frames)) && (s.NoFrames == nil || !rd.f.memo.inFrames(t, s.NoFrames))
+}
+
+// event is the event of a finding, all but its words: Text and Groups.
+func (rd *reading) event(s *Sign, l *lineAt) Event {
+	e := Event{
+		Sign: s, Stream: rd.s, Rank: l.rank, Ref: l.ref, LastRef: l.ref,
+		At: l.time, Step: -1, Order: rd.order, Trace: l.trace, Count: 1,
+	}
+	if e.At.IsZero() {
+		e.At = rd.s.Last
+	}
+	return e
+}
+
+// file keeps an event, or counts it into one of the same stretch: same sign and
+// rank, and training did not go on between them.
+func (rd *reading) file(x finding, l *lineAt) {
+	e := rd.event(x.sign, l)
+	if len(x.sign.Sets) > 0 || e.Rank == run.NoRank && x.sign.namesRank() {
+		e.Groups = groups(x.sign.Regexp, l.text, x.loc)
+	}
+	if v, ok := e.Groups["rank"]; ok && e.Rank == run.NoRank {
+		e.Rank = num(v)
+	}
+	if r := rd.s.progressReader(l.rank); r != nil {
+		e.Step, e.advances = r.LastStep, r.Advances
+	}
+	for key, value := range e.Sign.Sets {
+		if v := expand(value, e.Groups); v != "" {
+			rd.f.AddFact(run.Fact{Key: key, Value: v, From: e.Ref})
+		}
+	}
+	k := eventKey{e.Sign, e.Rank}
+	same := rd.s.lastEvent[k]
+	known := e.Trace != nil && e.Trace.Known == nil && e.Sign.Role == report.RoleCause
+	if n := len(same); n > 0 && !known {
+		last := same[n-1]
+		if !e.Sign.Each && e.advances-last.advances < healedAfter && !(e.Trace != nil && last.Trace == nil) {
+			last.Count++
+			last.LastRef = e.Ref
+			return
+		}
+		if n >= e.Sign.kept() { // keep the first ones and the newest
+			e.Count += last.Count
+			e.pending = last.pending
+			*last = e
+			rd.later(last, l.index, x.loc)
+			return
+		}
+	}
+	rd.add(&e, x.loc, same, known, l)
+}
+
+// namesRank reports whether the sign's regexp tells the rank.
+func (s *Sign) namesRank() bool { return s.Regexp != nil && s.Regexp.SubexpIndex("rank") >= 0 }
+
+// add keeps an event with its words.
+func (rd *reading) add(in *Event, loc []int, same []*Event, known bool, l *lineAt) {
+	e := new(Event)
+	*e = *in
+	rd.words(e, l.whole, l.text, loc)
+	if known {
+		e.Trace.Known = e
+	}
+	if n := len(same); n > 0 {
+		last := same[n-1]
+		if !e.Sign.Each && e.advances-last.advances < healedAfter && !(e.Trace != nil && last.Trace == nil) {
+			last.Count++
+			last.LastRef = e.Ref
+			return
+		}
+		if n >= e.Sign.kept() {
+			e.Count += last.Count
+			p := last.pending
+			*last = *e
+			if p > 0 {
+				rd.pending[p-1].event = nil
+			}
+			return
+		}
+	}
+	if e.Sign.Role == report.RoleCause || e.Sign.Role == report.RoleSymptom || e.Sign.Role == report.RoleContext {
+		e.Context = rd.context(l.index)
+	}
+	k := eventKey{e.Sign, e.Rank}
+	rd.s.lastEvent[k] = append(same, e)
+	rd.f.Events = append(rd.f.Events, e)
+}
+
+func (rd *reading) words(e *Event, whole, text []byte, loc []int) {
+	e.Text = clipped(whole, maxText)
+	e.Groups = groups(e.Sign.Regexp, text, loc)
+}
+
+// pending is an event whose words are read at the end of the block, when it is
+// known that no newer one takes its place.
+type pending struct {
+	event *Event
+	index int // of its line
+	loc   []int
+}
+
+func (rd *reading) later(e *Event, index int, loc []int) {
+	if e.pending == 0 {
+		rd.pending = append(rd.pending, pending{})
+		e.pending = len(rd.pending)
+	}
+	rd.pending[e.pending-1] = pending{e, index, loc}
+}
+
+// settle reads the words of the pending events.
+func (rd *reading) settle() {
+	for _, p := range rd.pending {
+		if p.event != nil {
+			r := &rd.blk.recs[p.index]
+			whole := rd.blk.clean(r)
+			rd.words(p.event, whole, whole[r.text:], p.loc)
+			p.event.pending = 0
+		}
+	}
+	clear(rd.pending)
+	rd.pending = rd.pending[:0]
+}
+
+// groups are the values of the regexp's named groups.
+func groups(re *regexp.Regexp, text []byte, loc []int) map[string]string {
+	if re == nil {
+		return nil
+	}
+	var out map[string]string
+	for i, name := range re.SubexpNames() {
+		if name == "" || loc[2*i] < 0 {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = string(text[loc[2*i]:loc[2*i+1]])
+	}
+	return out
+}
