@@ -21,6 +21,7 @@ const (
 // to the case file.
 type block struct {
 	stream  *run.Stream // set on the first block of a stream
+	origin  origin      // beside it, where the lines stand elsewhere than their number says
 	last    bool        // the stream ends here, with err if it broke off
 	opened  bool
 	err     error
@@ -80,7 +81,7 @@ func (f *File) start(ctx context.Context, streams []run.Stream) *pipe {
 
 func (p *pipe) next() *block {
 	b := <-p.free
-	b.stream, b.last, b.opened, b.err, b.base = nil, false, true, nil, 0
+	b.stream, b.origin, b.last, b.opened, b.err, b.base = nil, nil, false, true, nil, 0
 	if b.buf == nil {
 		b.buf = make([]byte, p.f.blockSize)
 	}
@@ -105,6 +106,8 @@ func (p *pipe) stream(ctx context.Context, in *run.Stream) {
 		return
 	}
 	defer r.Close()
+	b.origin, _ = r.(origin)
+	b.base = in.Offset
 	t := tuning{base: p.f.matcher.scanner}
 	n := 0 // bytes in b.buf
 	for {

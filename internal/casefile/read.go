@@ -45,15 +45,20 @@ func (f *File) addSample(s run.Sample) {
 	v.Add(run.Point{Step: s.Step, Value: s.Value, Ref: s.Ref})
 }
 
+// origin is a stream whose lines stand elsewhere in the file than their number
+// says: messages that were taken out of a document, or put into order.
+type origin interface{ Origin(line int) run.Ref }
+
 // reading is the state of reading one stream.
 type reading struct {
 	f         *File
 	s         *Stream
 	line      int   // of the block's first line, counting \n
 	order     int   // counting every line, those that end in \r too
-	base      int64 // offset of the block in the stream
+	base      int64 // offset of the block in the file
+	start     int64 // and of the stream
 	blk       *block
-	last      *rec // the last line that was not blank
+	origin    origin
 	kept      kept
 	found     []finding
 	pending   []pending
@@ -75,6 +80,7 @@ func (f *File) read(ctx context.Context, streams []run.Stream) error {
 		<-b.done
 		if b.stream != nil {
 			rd = f.open(b.stream)
+			rd.origin = b.origin
 		}
 		if b.opened && len(b.b) > 0 {
 			rd.block(b)
@@ -93,7 +99,7 @@ func (f *File) open(in *run.Stream) *reading {
 		Readers: map[int]*RankReader{}, lastEvent: map[eventKey][]*Event{}, tracer: map[int]*Traceback{},
 	}
 	f.Streams = append(f.Streams, s)
-	return &reading{f: f, s: s, line: 1}
+	return &reading{f: f, s: s, line: max(1, in.FirstLine), base: in.Offset, start: in.Offset}
 }
 
 // close takes the end of a stream, or what broke it off.
@@ -107,7 +113,7 @@ func (rd *reading) close(ctx context.Context, b *block) {
 	if n := len(b.b); n > 0 && b.b[n-1] != '\n' {
 		rd.line++
 	}
-	s.Tail, s.Bytes, s.Lines, s.orders = rd.kept.tail, rd.base, rd.line-1, rd.order
+	s.Tail, s.Bytes, s.Lines, s.orders = rd.kept.tail, rd.base-rd.start, rd.line-1, rd.order
 	if b.err != nil && ctx.Err() == nil {
 		s.Err = b.err
 		f.Gaps = append(f.Gaps, run.Gap{What: s.Name, Why: fmt.Sprintf("it breaks off after %d bytes: %v", s.Bytes, b.err), Ask: "a complete copy of the file"})
@@ -182,6 +188,9 @@ func (rd *reading) lineAt(i int, r *rec, rank int) *lineAt {
 }
 
 func (rd *reading) ref(r *rec) run.Ref {
+	if rd.origin != nil {
+		return rd.origin.Origin(rd.line + int(r.line))
+	}
 	return run.Ref{File: rd.s.Name, Line: rd.line + int(r.line), Offset: rd.base + int64(r.at)}
 }
 

@@ -18,8 +18,7 @@ type bar struct {
 // bars remembers the bars of a stream.
 type bars struct {
 	seen             []barState
-	inner            bool   // a bar within the epochs was seen
-	last             uint32 // the key and total of the last bar without words
+	inner            bool // a bar within the epochs was seen
 	lastN, lastTotal int64
 }
 

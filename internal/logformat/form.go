@@ -31,9 +31,8 @@ type form struct {
 	plans  bool        // a silent line that may state a plan
 	bar    *barForm    // a progress bar's
 	keras  *kerasForm
-	next   *form // what came after it last time
-	json   bool  // begins with a brace: its time is a member
-	timed  bool  // and it may have one
+	json   bool // begins with a brace: its time is a member
+	timed  bool // and it may have one
 }
 
 // seg is a stretch of fixed width; before all but the first one is a gap.

@@ -5,9 +5,7 @@ import "bytes"
 // table is a table in progress whose rows are one metric each, as
 // Stable-Baselines3 and OpenAI Baselines print them between two rules.
 type table struct {
-	open  bool
 	group string // "rollout", "time", "train" …
-	step  int64
 }
 
 // boxed reads one row "|    total_timesteps | 2048 |" of such a table.
