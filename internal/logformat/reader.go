@@ -74,6 +74,7 @@ var formats = []format{
 	{"transformers", mDigit, mMetric | mWord | mCount, (*Reader).metricsBlock},
 	{"keras", mDigit | mSlash, mBracket | mBlock | mColon | mCount, (*Reader).keras},
 	{"espnet", mDigit | mEpoch | mColon, mSlash | mCount, (*Reader).espnet},
+	{"namespaced", mDigit | mEq | mSlash, mMetric | mWord, (*Reader).namespaced},
 	{"darknet", mDigit | mColon | mMetric, mComma, (*Reader).darknet},
 	{"ml-agents", mDigit | mColon | mCount, mBracket, (*Reader).mlAgents},
 	{"boosting", mDigit | mTab | mColon, mColon, (*Reader).boosting},

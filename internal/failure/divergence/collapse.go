@@ -73,7 +73,7 @@ func fidExplodes(f *casefile.File) []failure.Sighting {
 // rewardCollapse finds a reward that had grown and then fell back to where it
 // began or below, for the last fifth of the run.
 func rewardCollapse(f *casefile.File) []failure.Sighting {
-	s := firstOf(f, "reward", "rewards", "ep_rew_mean", "rollout/ep_rew_mean", "episode_reward_mean", "mean_reward", "critic/rewards/mean")
+	s := firstOf(f, "reward", "rewards", "ep_rew_mean", "rollout/ep_rew_mean", "episode_reward_mean", "mean_reward", "critic/rewards/mean", "episodic_return")
 	if s == nil || len(s.Points) < 40 || !s.Finite() {
 		return nil
 	}
