@@ -63,8 +63,8 @@ var torchRuns = []torchRun{
 	{scenario: "sigterm", how: alone, class: report.Crash, also: report.Unknown, status: report.Crashed, rank: -1, step: 30, best: "checkpoint-20.pt"},
 	{scenario: "host-oom", how: alone, class: report.OOM, status: report.Crashed, rank: -1, step: 30, proof: "can't allocate memory", best: "checkpoint-20.pt"},
 	{scenario: "disk-full", how: alone, class: report.IOCheckpoint, status: report.Crashed, rank: -1, step: 40, proof: "file write failed", best: "checkpoint-20.pt"},
-	{scenario: "resume-torn", how: alone, class: report.IOCheckpoint, status: report.Crashed, rank: -1, proof: "failed finding central directory"},
-	{scenario: "resume-torn-short", how: alone, class: report.IOCheckpoint, status: report.Crashed, rank: -1, proof: "OSError"},
+	{scenario: "resume-torn", how: alone, class: report.IOCheckpoint, status: report.Crashed, rank: -1, step: 40, proof: "failed finding central directory"},
+	{scenario: "resume-torn-short", how: alone, class: report.IOCheckpoint, status: report.Crashed, rank: -1, step: 40, proof: "OSError"},
 
 	{scenario: "ok", how: teed, class: report.None, status: report.Healthy, rank: -1, step: 60},
 	{scenario: "ok", how: split, class: report.None, status: report.Healthy, rank: -1, step: 60},
