@@ -71,6 +71,9 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 			recovered: f.Recovered(e) || !e.Sign.Sticky && end.after(e.Stream, e.Order, e.At, e.Trace != nil),
 		})
 	}
+	for _, s := range out {
+		s.recovered = s.recovered || byLimit.MatchString(s.text) && succeeded(f, s)
+	}
 	for _, c := range b.Classes {
 		for _, d := range c.Detectors {
 			for _, s := range see(&d, f) {
@@ -79,6 +82,20 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 		}
 	}
 	return out
+}
+
+// succeeded reports whether another attempt of the run began after a scheduler
+// had ended this one, and failed in its own way: then that is the one to judge.
+func succeeded(f *casefile.File, s *suspect) bool {
+	if s.at.IsZero() {
+		return false
+	}
+	for _, t := range f.Tracebacks {
+		if t.Stream != s.stream && t.Stream.First.After(s.at) && !f.TracebackRecovered(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // see runs a detector. One that fails on a log that nobody thought of must not

@@ -45,7 +45,7 @@ func TestParsePrefix(t *testing.T) {
 		{"2024-01-01 10:00:00,123 INFO train: x", Prefix{Rank: run.NoRank, Time: at("2024-01-01T10:00:00.123Z"), Level: "INFO"}, "2024-01-01 10:00:00,123 INFO train: x"},
 		{"[2024-01-01 10:00:00] [ERROR] x", Prefix{Rank: run.NoRank, Time: at("2024-01-01T10:00:00Z"), Level: "ERROR"}, "[2024-01-01 10:00:00] [ERROR] x"},
 		{"01/02/2021 10:00:00 - INFO - x -", Prefix{Rank: run.NoRank, Time: at("2021-01-02T10:00:00Z"), Level: "INFO"}, "01/02/2021 10:00:00 - INFO - x -"},
-		{"[INFO|trainer.py:1] 2024-01-01 10:00:00,500 >> x", Prefix{Rank: run.NoRank, Level: "INFO"}, "[INFO|trainer.py:1] 2024-01-01 10:00:00,500 >> x"},
+		{"[INFO|trainer.py:1] 2024-01-01 10:00:00,500 >> x", Prefix{Rank: run.NoRank, Level: "INFO", Time: time.Date(2024, 1, 1, 10, 0, 0, 500e6, time.UTC)}, "[INFO|trainer.py:1] 2024-01-01 10:00:00,500 >> x"},
 		{"E0102 15:04:05.000000 1234 file.cc:10] x", Prefix{Rank: run.NoRank, Level: "ERROR"}, "E0102 15:04:05.000000 1234 file.cc:10] x"},
 		{"[Mon Jan 02 15:04:05 2006] [error] x", Prefix{Rank: run.NoRank, Time: at("2006-01-02T15:04:05Z")}, "[Mon Jan 02 15:04:05 2006] [error] x"},
 		{"1700000000.250 step 1", Prefix{Rank: run.NoRank, Time: at("2023-11-14T22:13:20.25Z")}, "1700000000.250 step 1"},

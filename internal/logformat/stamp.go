@@ -1,6 +1,9 @@
 package logformat
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
 // stamp reads the program's own time and level at the start of b.
 func (p *Prefix) stamp(b []byte) {
@@ -32,6 +35,7 @@ func (p *Prefix) stamp(b []byte) {
 				if p.Level == "" {
 					p.Level = l
 				}
+				p.behindPlace(b)
 				return
 			}
 			if l, n := glog(b); n > 0 {
@@ -48,6 +52,20 @@ func (p *Prefix) stamp(b []byte) {
 			continue
 		}
 		b = skipStampWord(b)
+	}
+}
+
+// behindPlace reads the time that the Hugging Face loggers put behind level and
+// place: "INFO|trainer.py:414] 2025-01-18 23:30:10,118 >> ".
+func (p *Prefix) behindPlace(b []byte) {
+	i := bytes.Index(b, []byte(".py:"))
+	if !p.Time.IsZero() || i < 0 || bytes.IndexByte(b[:i], '|') < 0 {
+		return
+	}
+	if j := bytes.Index(b[i:], []byte("] ")); j > 0 && j < 12 {
+		if t, n := parseTime(b[i+j+len("] "):]); n > 0 {
+			p.Time = t
+		}
 	}
 }
 
