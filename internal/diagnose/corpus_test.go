@@ -45,75 +45,135 @@ func (s *score) add(ok bool) bool {
 
 func (s score) rate() float64 { return float64(s.right) / math.Max(1, float64(s.asked)) }
 
-// TestCorpus diagnoses every case folder as a user would and holds the figures
-// that the project promises; -v prints every miss.
-func TestCorpus(t *testing.T) {
+// tally is what a set of cases came to.
+type tally struct {
+	primary, evidence, rank, step, status, tasks score
+	alarms                                       int
+	bins                                         map[int][2]float64
+}
+
+// ece is the expected calibration error of the stated confidence, in five bins.
+func (y *tally) ece() float64 {
+	sum := 0.0
+	for _, b := range y.bins {
+		sum += math.Abs(b[0]-b[1]) / float64(y.primary.asked)
+	}
+	return sum
+}
+
+// count diagnoses every case folder as a user would; -v prints every miss.
+func count(t *testing.T, pattern string) *tally {
+	t.Helper()
 	doctor := newDoctor(t)
-	dirs, err := filepath.Glob("testdata/cases/*/want.json")
-	if err != nil || len(dirs) == 0 {
+	cases, err := filepath.Glob(pattern)
+	if err != nil || len(cases) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}
-	var primary, evidence, rank, step, status, tasks score
-	bins := map[int][2]float64{}
-	for _, file := range dirs {
+	y := &tally{bins: map[int][2]float64{}}
+	for _, file := range cases {
 		w, d := judge(t, doctor, filepath.Dir(file))
-		id := path.Base(filepath.Dir(file))
-		if w.Primary == report.None {
-			if d.PrimaryCause != report.None {
-				t.Errorf("%s: false alarm: %s (%.2f): %v", id, d.PrimaryCause, d.CauseConfidence, d.Evidence)
-			}
+		y.add(t, path.Base(filepath.Dir(file)), w, d)
+	}
+	t.Logf("accuracy %.3f evidence %.3f rank %.3f step %.3f status %.3f tasks %.3f ece %.3f", y.primary.rate(), y.evidence.rate(), y.rank.rate(), y.step.rate(), y.status.rate(), y.tasks.rate(), y.ece())
+	return y
+}
+
+func (y *tally) add(t *testing.T, id string, w want, d *report.Diagnosis) {
+	t.Helper()
+	if w.Primary == report.None {
+		if d.PrimaryCause != report.None {
+			y.alarms++
+			t.Errorf("%s: false alarm: %s (%.2f): %v", id, d.PrimaryCause, d.CauseConfidence, d.Evidence)
+		}
+		return
+	}
+	ok := y.primary.add(d.PrimaryCause == w.Primary)
+	if !ok {
+		t.Logf("%s: want %s, got %s (%.2f): %v", id, w.Primary, d.PrimaryCause, d.CauseConfidence, d.Evidence)
+	}
+	b := y.bins[min(4, int(d.CauseConfidence*5))]
+	b[0] += d.CauseConfidence
+	if ok {
+		b[1]++
+	}
+	y.bins[min(4, int(d.CauseConfidence*5))] = b
+	check := func(s *score, what string, good bool) {
+		if !s.add(good) {
+			t.Logf("%s: wrong %s", id, what)
+		}
+	}
+	if len(w.Evidence) > 0 {
+		check(&y.evidence, "evidence", proves(w, d))
+	}
+	if w.Rank != nil {
+		check(&y.rank, "rank", d.FailingRank != nil && *d.FailingRank == *w.Rank)
+	}
+	if w.Step != nil {
+		got := int64(0)
+		if d.LastProgress.Step != nil {
+			got = *d.LastProgress.Step
+		}
+		check(&y.step, "step", got == *w.Step)
+	}
+	check(&y.status, "status "+string(d.RunStatus)+" for "+string(w.Status), d.RunStatus == w.Status)
+	if len(w.Tasks) > 0 {
+		check(&y.tasks, "tasks", d.Pipeline != nil && strings.Join(w.Tasks, ",") == strings.Join(d.Pipeline.FailedTasks, ","))
+	}
+}
+
+// floor is the least that a rate may be.
+type floor struct {
+	what string
+	s    score
+	min  float64
+}
+
+func hold(t *testing.T, floors ...floor) {
+	t.Helper()
+	for _, f := range floors {
+		if f.s.rate() < f.min {
+			t.Errorf("%s %.3f: want at least %.2f", f.what, f.s.rate(), f.min)
+		}
+	}
+}
+
+// TestCorpus holds the figures that the project promises for its corpus.
+func TestCorpus(t *testing.T) {
+	y := count(t, "testdata/cases/*/want.json")
+	hold(t, floor{"accuracy", y.primary, 0.95}, floor{"evidence", y.evidence, 0.90}, floor{"rank", y.rank, 0.90}, floor{"step", y.step, 0.95}, floor{"status", y.status, 0.95})
+	if y.ece() > 0.06 {
+		t.Errorf("expected calibration error %.3f: want at most 0.06", y.ece())
+	}
+}
+
+// TestFreshCases holds what was learnt from sets that were once unseen.
+func TestFreshCases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some 400 runs")
+	}
+	y := count(t, "testdata/fresh/*/*/want.json")
+	hold(t, floor{"accuracy", y.primary, 0.93}, floor{"evidence", y.evidence, 0.93}, floor{"step", y.step, 0.88}, floor{"status", y.status, 0.92})
+}
+
+// TestHealthyLogs: no healthy run is called failed.
+func TestHealthyLogs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some 130 runs")
+	}
+	doctor := newDoctor(t)
+	logs, err := filepath.Glob("testdata/healthy/*.log")
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("no logs: %v", err)
+	}
+	for _, log := range logs {
+		res, err := doctor.Diagnose(t.Context(), diagnose.Request{Target: log})
+		if err != nil {
+			t.Errorf("%s: %v", log, err)
 			continue
 		}
-		ok := primary.add(d.PrimaryCause == w.Primary)
-		if !ok {
-			t.Logf("%s: want %s, got %s (%.2f): %v", id, w.Primary, d.PrimaryCause, d.CauseConfidence, d.Evidence)
+		if d := res.Diagnosis; d.PrimaryCause != report.None {
+			t.Errorf("%s: false alarm: %s (%.2f): %v", log, d.PrimaryCause, d.CauseConfidence, d.Evidence)
 		}
-		bin := min(4, int(d.CauseConfidence*5))
-		b := bins[bin]
-		b[0] += d.CauseConfidence
-		if ok {
-			b[1]++
-		}
-		bins[bin] = b
-		check := func(s *score, what string, good bool) {
-			if !s.add(good) {
-				t.Logf("%s: wrong %s", id, what)
-			}
-		}
-		if len(w.Evidence) > 0 {
-			check(&evidence, "evidence", proves(w, d))
-		}
-		if w.Rank != nil {
-			check(&rank, "rank", d.FailingRank != nil && *d.FailingRank == *w.Rank)
-		}
-		if w.Step != nil {
-			got := int64(0)
-			if d.LastProgress.Step != nil {
-				got = *d.LastProgress.Step
-			}
-			check(&step, "step", got == *w.Step)
-		}
-		check(&status, "status "+string(d.RunStatus)+" for "+string(w.Status), d.RunStatus == w.Status)
-		if len(w.Tasks) > 0 {
-			check(&tasks, "tasks", d.Pipeline != nil && strings.Join(w.Tasks, ",") == strings.Join(d.Pipeline.FailedTasks, ","))
-		}
-	}
-	ece := 0.0
-	for _, b := range bins {
-		ece += math.Abs(b[0]-b[1]) / float64(primary.asked)
-	}
-	t.Logf("accuracy %.3f evidence %.3f rank %.3f step %.3f status %.3f tasks %.3f ece %.3f", primary.rate(), evidence.rate(), rank.rate(), step.rate(), status.rate(), tasks.rate(), ece)
-	for _, floor := range []struct {
-		what string
-		s    score
-		min  float64
-	}{{"accuracy", primary, 0.95}, {"evidence", evidence, 0.90}, {"rank", rank, 0.90}, {"step", step, 0.95}, {"status", status, 0.95}} {
-		if floor.s.rate() < floor.min {
-			t.Errorf("%s %.3f: want at least %.2f", floor.what, floor.s.rate(), floor.min)
-		}
-	}
-	if ece > 0.06 {
-		t.Errorf("expected calibration error %.3f: want at most 0.06", ece)
 	}
 }
 
