@@ -149,7 +149,7 @@ func (b *references) add(ref run.Ref, rank int, step int64, role report.Role, te
 	if len(b.refs) >= maxRefs || ref.File == "" {
 		return -1
 	}
-	e := report.EvidenceRef{File: ref.File, Line: ref.Line, ByteOffset: ref.Offset, Role: role, Text: clip(strings.TrimSpace(text), maxRefText)}
+	e := report.EvidenceRef{File: ref.File, Line: ref.Line, ByteOffset: ref.Offset, Role: role, Text: clip(oneLine.Replace(strings.TrimSpace(text)), maxRefText)}
 	if rank != run.NoRank {
 		e.Rank = &rank
 	}
@@ -159,6 +159,9 @@ func (b *references) add(ref run.Ref, rank int, step int64, role report.Role, te
 	b.refs = append(b.refs, e)
 	return len(b.refs) - 1
 }
+
+// oneLine keeps a message of several lines on one, as every evidence line is.
+var oneLine = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
 func clip(s string, n int) string {
 	if len(s) <= n {
