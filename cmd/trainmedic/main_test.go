@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"testing"
@@ -27,7 +29,14 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return os.WriteFile(e.WorkDir+"/oom.log", logs, 0o644)
+			if err := os.CopyFS(e.WorkDir+"/examples", os.DirFS("../../examples")); err != nil {
+				return err
+			}
+			text, err := transcript("../../README.md")
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.WriteFile(e.WorkDir+"/oom.log", logs, 0o644), os.WriteFile(e.WorkDir+"/readme.txt", text, 0o644))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status,
@@ -35,4 +44,18 @@ func TestScripts(t *testing.T) {
 			"zeros":  zeros,
 		},
 	})
+}
+
+// transcript is the first block of text in a document.
+func transcript(document string) ([]byte, error) {
+	b, err := os.ReadFile(document)
+	if err != nil {
+		return nil, err
+	}
+	_, b, begins := bytes.Cut(b, []byte("\n```text\n"))
+	b, _, ends := bytes.Cut(b, []byte("```\n"))
+	if !begins || !ends {
+		return nil, errors.New(document + " shows no transcript")
+	}
+	return b, nil
 }
