@@ -14,7 +14,7 @@ var causes = []failure.Cause{
 	{
 		Name:  "untensorable-feature",
 		Root:  "A feature of the batch cannot become a tensor: it holds text, nested or unequal lists, or objects where the model needs numbers of one length. Padding of the other features does not help it.",
-		When:  labelsNotNumeric,
+		When:  labelsAtFault,
 		Fixes: []report.Fix{countLabels, convertFeature},
 	},
 	{
@@ -75,7 +75,7 @@ var causes = []failure.Cause{
 	{
 		Name:  "label-form",
 		Root:  "The labels or targets do not have the number, shape, type or range that the loss or estimator takes.",
-		When:  labelsNotNumeric,
+		When:  labelsAtFault,
 		Fixes: []report.Fix{countLabels, fixLabels},
 	},
 	{

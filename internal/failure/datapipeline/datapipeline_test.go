@@ -5,6 +5,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 func TestAnUnknownExceptionOfTheDatasetIsSeen(t *testing.T) {
@@ -52,5 +53,21 @@ func TestASkippedSampleIsBenign(t *testing.T) {
 		if e.Sign.Role == report.RoleCause {
 			t.Errorf("%s took a skipped sample for a failure", e.Sign.ID)
 		}
+	}
+}
+
+func TestALogLineIsNoCheckOfTheLabelColumn(t *testing.T) {
+	f := failuretest.File(t, "IndexError: Target 10 is out of bounds.\n")
+	if f.Value("labels.problem") == "" {
+		t.Fatal("the line should say what is wrong with the labels")
+	}
+	if got := failuretest.Run(t, report.DataPipeline, "label-column", f); len(got) != 0 {
+		t.Fatalf("nobody read the column: %+v", got)
+	}
+	f.AddFact(run.Fact{Key: "labels.problem.max", Value: "3"}) // of a column named "problem"
+	f.AddFact(run.Fact{Key: "labels.y.problem", Value: "y in train.csv: label 3 is out of range", From: run.Ref{File: "train.csv", Line: 3}})
+	got := failuretest.Run(t, report.DataPipeline, "label-column", f)
+	if len(got) != 1 || got[0].Ref.Line != 3 {
+		t.Fatalf("want the sighting of train.csv:3, got %+v", got)
 	}
 }

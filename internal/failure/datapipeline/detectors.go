@@ -61,15 +61,6 @@ func oneLine(t *casefile.Traceback) string {
 	return t.Type + ": " + m
 }
 
-// labelsNotNumeric is the evidence that the labels themselves are the problem.
-func labelsNotNumeric(f *casefile.File) (float64, []casefile.Evidence) {
-	v, ok := f.Fact("labels.problem")
-	if !ok {
-		return 0, nil
-	}
-	return 0.4, []casefile.Evidence{{Ref: v.From, Rank: -1, Text: v.Value}}
-}
-
 // inputEnded sees an input that ran out before the asked number of steps. Keras
 // 3 warns once about every finite input: then training goes on.
 func inputEnded(f *casefile.File) []failure.Sighting {

@@ -1,6 +1,7 @@
 package datapipeline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -14,7 +15,7 @@ import (
 // or single-class labels spoil it.
 func labelColumn(f *casefile.File) []failure.Sighting {
 	var out []failure.Sighting
-	for _, v := range f.FactsUnder("labels.problem") {
+	for _, v := range columnProblems(f) {
 		w := 0.6
 		if strings.Contains(v.Value, "out of range") {
 			w = 0.82
@@ -25,4 +26,26 @@ func labelColumn(f *casefile.File) []failure.Sighting {
 		})
 	}
 	return out
+}
+
+// columnProblems are the facts labels.COLUMN.problem. A line of the log that
+// complains of labels sets labels.problem, which is no check of the column.
+func columnProblems(f *casefile.File) []run.Fact {
+	all := f.FactsUnder("labels.")
+	return slices.DeleteFunc(all, func(v run.Fact) bool {
+		return v.Key == "labels.problem" || !strings.HasSuffix(v.Key, ".problem")
+	})
+}
+
+// labelsAtFault is the evidence that the labels themselves are the problem.
+func labelsAtFault(f *casefile.File) (float64, []casefile.Evidence) {
+	v, ok := f.Fact("labels.problem")
+	if !ok {
+		column := columnProblems(f)
+		if len(column) == 0 {
+			return 0, nil
+		}
+		v = column[len(column)-1]
+	}
+	return 0.4, []casefile.Evidence{{Ref: v.From, Rank: -1, Text: v.Value}}
 }

@@ -210,8 +210,8 @@ func (l *look) noteClasses(key, value string) {
 	}
 }
 
-// labelGaps turns the label columns into facts; labels.problem says in words
-// what is wrong with them.
+// labelGaps turns the label columns into facts; labels.COLUMN.problem says in
+// words what is wrong with one.
 func (l *look) labelGaps() {
 	col := l.opt.LabelColumn
 	if col == "" {
@@ -230,7 +230,7 @@ func (l *look) labelGaps() {
 		l.fact(key+".missing", strconv.Itoa(c.missing), c.headRef)
 		l.fact(key+".classes", strconv.Itoa(len(c.values)), c.headRef)
 		for _, p := range c.problems(l.classes) {
-			l.fact("labels.problem", col+" in "+c.file+": "+p.Value, p.From)
+			l.fact(key+".problem", col+" in "+c.file+": "+p.Value, p.From)
 		}
 	}
 }
