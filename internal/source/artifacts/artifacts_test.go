@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -106,7 +105,7 @@ func compare(t *testing.T, name string, ar *txtar.Archive, got string) {
 func describe(t *testing.T, obs run.Observation) string {
 	var b strings.Builder
 	for _, s := range obs.Streams {
-		fmt.Fprintf(&b, "stream %s %s rank %d, %d lines\n", s.Kind, s.Name, s.Rank, strings.Count(text(t, s), "\n"))
+		fmt.Fprintf(&b, "stream %s %s rank %d, %d lines\n", s.Kind, s.Name, s.Rank, strings.Count(sourcetest.Text(t, s), "\n"))
 	}
 	for _, f := range obs.Facts {
 		fmt.Fprintf(&b, "fact %s = %s (%s)\n", f.Key, f.Value, f.From)
@@ -141,20 +140,6 @@ func hour(t time.Time) string {
 		return "-"
 	}
 	return t.Format(time.TimeOnly)
-}
-
-func text(t *testing.T, s run.Stream) string {
-	t.Helper()
-	r, err := s.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 func TestParquetLabels(t *testing.T) {

@@ -151,7 +151,7 @@ func TestPrintedArrayKeepsLineNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(text(t, obs.Streams[0]), "\n")
+	lines := strings.Split(sourcetest.Text(t, obs.Streams[0]), "\n")
 	if !strings.HasSuffix(lines[3], "step 1 loss 2.5") || !strings.Contains(lines[10], "Traceback") || !strings.Contains(lines[16], "FAILED") {
 		t.Errorf("got %q", lines)
 	}

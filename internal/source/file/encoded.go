@@ -45,7 +45,8 @@ func (l Log) encoded(f *os.File, st run.Stream, info fs.FileInfo, prev string) (
 		if err != nil {
 			return nil, Reason("file", l.Name, err)
 		}
-		r := &decoded{tail.NewReader(io.NewSectionReader(f, 0, info.Size()), l.Name), f, ctx}
+		d := tail.NewReader(io.NewSectionReader(f, 0, info.Size()), l.Name)
+		r := &body{d, ctx, func() error { d.Close(); return f.Close() }}
 		if _, err := io.CopyN(io.Discard, r, st.Offset); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
@@ -58,31 +59,6 @@ func (l Log) encoded(f *os.File, st run.Stream, info fs.FileInfo, prev string) (
 	}
 	v.Stream = &st
 	return v, nil
-}
-
-type decoded struct {
-	*tail.Reader
-	f   *os.File
-	ctx context.Context
-}
-
-// Read implements io.Reader; it ends when the context does.
-func (d *decoded) Read(p []byte) (int, error) {
-	if err := d.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return d.Reader.Read(p)
-}
-
-// Close implements io.Closer; a second Close does nothing.
-func (d *decoded) Close() error {
-	if d.f == nil {
-		return nil
-	}
-	d.Reader.Close()
-	f := d.f
-	d.f = nil
-	return f.Close()
 }
 
 // lastStart reads a stream through and says where its last n lines begin, and

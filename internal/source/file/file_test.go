@@ -59,20 +59,6 @@ func look(t *testing.T, s source.Source, since run.Cursor) run.Observation {
 	return obs
 }
 
-func text(t *testing.T, st run.Stream) string {
-	t.Helper()
-	r, err := st.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 func TestConformance(t *testing.T) {
 	dir := t.TempDir()
 	plain := write(t, filepath.Join(dir, "run.log"), "step 1\nstep 2\nTraceback")
@@ -123,7 +109,7 @@ func TestLast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			obs := look(t, open(t, ref, source.Options{Last: 2, Stdin: strings.NewReader(log)}), nil)
 			st := obs.Streams[0]
-			if diff := cmp.Diff("three\nfour\n", text(t, st)); diff != "" {
+			if diff := cmp.Diff("three\nfour\n", sourcetest.Text(t, st)); diff != "" {
 				t.Error(diff)
 			}
 			if st.Offset != 8 || st.FirstLine != 3 {
@@ -137,22 +123,22 @@ func TestGrowingLog(t *testing.T) {
 	name := write(t, filepath.Join(t.TempDir(), "run.log"), "step 1\nste")
 	s := open(t, name, source.Options{})
 	obs := look(t, s, nil)
-	if diff := cmp.Diff("step 1\nste", text(t, obs.Streams[0])); diff != "" {
+	if diff := cmp.Diff("step 1\nste", sourcetest.Text(t, obs.Streams[0])); diff != "" {
 		t.Error(diff)
 	}
 	write(t, name, "step 1\nstep 2\nstep")
 	obs = look(t, s, obs.Next)
-	if st := obs.Streams[0]; text(t, st) != "step 2\n" || st.Offset != 7 {
-		t.Errorf("got %q at %d, want the cut line again, whole", text(t, st), st.Offset)
+	if st := obs.Streams[0]; sourcetest.Text(t, st) != "step 2\n" || st.Offset != 7 {
+		t.Errorf("got %q at %d, want the cut line again, whole", sourcetest.Text(t, st), st.Offset)
 	}
 	obs = look(t, s, obs.Next)
-	if st := obs.Streams[0]; text(t, st) != "step" || st.Offset != 14 {
-		t.Errorf("got %q at %d, want the rest of a file that stands still", text(t, st), st.Offset)
+	if st := obs.Streams[0]; sourcetest.Text(t, st) != "step" || st.Offset != 14 {
+		t.Errorf("got %q at %d, want the rest of a file that stands still", sourcetest.Text(t, st), st.Offset)
 	}
 	write(t, name, "new\n")
 	obs = look(t, s, obs.Next)
-	if st := obs.Streams[0]; text(t, st) != "new\n" || st.Offset != 0 {
-		t.Errorf("got %q at %d, want a shorter file from its start", text(t, st), st.Offset)
+	if st := obs.Streams[0]; sourcetest.Text(t, st) != "new\n" || st.Offset != 0 {
+		t.Errorf("got %q at %d, want a shorter file from its start", sourcetest.Text(t, st), st.Offset)
 	}
 }
 

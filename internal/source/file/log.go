@@ -122,33 +122,34 @@ func (l Log) plain(f *os.File, st run.Stream, info fs.FileInfo, prev string) (Vi
 		if err != nil {
 			return nil, Reason("file", l.Name, err)
 		}
-		return &section{io.NewSectionReader(f, from, to-from), f, ctx}, nil
+		return &body{io.NewSectionReader(f, from, to-from), ctx, f.Close}, nil
 	}
 	v.Stream = &st
 	return v, nil
 }
 
-// section is a part of a file that does not move when the file grows.
-type section struct {
-	*io.SectionReader
-	f   *os.File
-	ctx context.Context
+// body is what a stream's Open gives: it ends when the context does. Its parts
+// do not move when the file grows.
+type body struct {
+	io.Reader
+	ctx   context.Context
+	close func() error // nil when there is nothing to close, or no more
 }
 
-// Read implements io.Reader; it ends when the context does.
-func (s *section) Read(p []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return s.SectionReader.Read(p)
+	return b.Reader.Read(p)
 }
 
 // Close implements io.Closer; a second Close does nothing.
-func (s *section) Close() error {
-	if s.f == nil {
+func (b *body) Close() error {
+	if b.close == nil {
 		return nil
 	}
-	f := s.f
-	s.f = nil
-	return f.Close()
+	end := b.close
+	b.close = nil
+	return end()
 }

@@ -83,7 +83,7 @@ func (in *input) observe(ctx context.Context, since run.Cursor, last int) (run.O
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		return &section{io.NewSectionReader(&in.text, st.Offset, st.Size), nil, ctx}, nil
+		return &body{io.NewSectionReader(&in.text, st.Offset, st.Size), ctx, nil}, nil
 	}
 	obs.Streams = append(obs.Streams, st)
 	return obs, nil

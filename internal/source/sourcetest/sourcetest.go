@@ -62,6 +62,26 @@ func streams(t *testing.T, obs run.Observation) {
 // part of what it says.
 func read(t *testing.T, st run.Stream) string {
 	t.Helper()
+	text, err := drain(t, st)
+	if err != nil {
+		return text + "\x00" + err.Error()
+	}
+	return text
+}
+
+// Text reads a stream that has to be whole to its end.
+func Text(t *testing.T, st run.Stream) string {
+	t.Helper()
+	text, err := drain(t, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// drain reads a stream until it ends, and closes it twice, as callers may.
+func drain(t *testing.T, st run.Stream) (string, error) {
+	t.Helper()
 	r, err := st.Open(t.Context())
 	if err != nil {
 		t.Fatalf("%s: Open: %v", st.Name, err)
@@ -72,10 +92,7 @@ func read(t *testing.T, st run.Stream) string {
 			t.Errorf("%s: Close: %v", st.Name, err)
 		}
 	}
-	if err != nil {
-		return string(b) + "\x00" + err.Error()
-	}
-	return string(b)
+	return string(b), err
 }
 
 func names(t *testing.T, obs run.Observation) {
