@@ -21,6 +21,7 @@ var floors = []struct {
 }{
 	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect", false},
 	{9, "bench/cmd/*", "bench/*", false}, // measures the built program from outside
+	{8, "bench/*", "", false},
 	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references", false},
 	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/redact", false},
 	{7, "internal/diagnose", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact", false},

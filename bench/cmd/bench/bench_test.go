@@ -1,34 +1,14 @@
 package main
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainmedic/trainmedic/bench/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("go test ./bench/cmd/bench -update, if this is meant (-want +got):\n%s", diff)
-	}
-}
 
 // ran is a row of a file of 1 GB whose runs took these milliseconds.
 func ran(name, peer, cat string, peakMB int64, ms ...int64) row {
@@ -65,8 +45,8 @@ func example() results {
 }
 
 func TestResults(t *testing.T) {
-	golden(t, "RESULTS.md", markdown(example()))
-	golden(t, "results.txt", benchstat(example()))
+	golden.Compare(t, "RESULTS.md", markdown(example()))
+	golden.Compare(t, "results.txt", benchstat(example()))
 }
 
 func TestOthersOnTheMachineAreMentioned(t *testing.T) {

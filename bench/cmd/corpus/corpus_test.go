@@ -2,33 +2,13 @@ package main
 
 import (
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/trainmedic/trainmedic/bench/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("go test ./bench/cmd/corpus -update, if this is meant (-want +got):\n%s", diff)
-	}
-}
 
 func TestScoreTable(t *testing.T) {
 	at := func(file string, n int) []line { return []line{{file, n}} }
@@ -40,11 +20,11 @@ func TestScoreTable(t *testing.T) {
 		{id: "healthy", want: truth{Primary: none}, got: answer{Primary: none}},
 		{id: "alarm", want: truth{Primary: none}, got: answer{Primary: "oom", Confidence: new(0.7)}},
 	}
-	golden(t, "score.md", scoreTable(cases))
+	golden.Compare(t, "score.md", scoreTable(cases))
 }
 
 func TestHealthyTable(t *testing.T) {
-	golden(t, "healthy.md", healthyTable([]healthy{
+	golden.Compare(t, "healthy.md", healthyTable([]healthy{
 		{name: "a.log", answer: answer{Primary: none}},
 		{name: "b.log", answer: answer{Primary: "oom", Status: "crashed", Evidence: []line{{"b.log", 7}}}},
 		{name: "c.log", err: context.DeadlineExceeded},
