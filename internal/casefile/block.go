@@ -176,18 +176,28 @@ func lastSpace(b []byte) int {
 	return len(b)
 }
 
-// tuning fits the scanner to the text of a stream, anew from time to time.
+// tuning fits the scanner to the text of a stream, anew from time to time: the
+// sample grows with what was read, for a log changes its subject.
 type tuning struct {
 	base, now *scan.Scanner
+	sample    scan.Sample
 	blocks    int
 }
+
+const sampleSize = 16 << 10 // of a block
 
 func (t *tuning) of(b []byte) *scan.Scanner {
 	if t.now == nil {
 		t.now = t.base
 	}
-	if t.blocks == 1 || t.blocks == 16 || t.blocks == 256 || t.blocks == 2048 {
-		t.now = t.base.Tune(b)
+	if n := t.blocks; n > 0 { // a short log is not worth it
+		if n <= 64 || n%8 == 0 && n <= 4096 {
+			at := n * 7919 % max(1, len(b)-sampleSize)
+			t.sample.Add(b[at:min(at+sampleSize, len(b))])
+		}
+		if n&(n-1) == 0 && n <= 4096 { // 1, 2, 4, ...
+			t.now = t.base.Tune(&t.sample)
+		}
 	}
 	t.blocks++
 	return t.now

@@ -176,7 +176,7 @@ func rarestOf(l string, may func(at int) bool) int {
 		}
 		score := 0
 		for j := i; j < i+MinLiteral; j++ {
-			score += rarity(l[j])
+			score += rarities[l[j]]
 		}
 		if score > best {
 			best, at = score, i
@@ -185,11 +185,12 @@ func rarestOf(l string, may func(at int) bool) int {
 	return at
 }
 
-func rarity(c byte) int {
-	for i := range len(common) {
-		if common[i] == c {
-			return i
-		}
+var rarities = func() (t [256]int) {
+	for c := range t {
+		t[c] = 2 * len(common)
 	}
-	return 2 * len(common)
-}
+	for i := range len(common) {
+		t[common[i]] = i
+	}
+	return t
+}()

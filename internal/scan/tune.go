@@ -2,23 +2,28 @@ package scan
 
 import "encoding/binary"
 
-// counts is how often windows occur in a sample, by their hash.
-type counts [1 << bitmapBits]uint16
+// Sample is how often windows occur in a text, by their hash. Its zero value is
+// an empty one.
+type Sample struct{ counts []uint16 }
 
-func (c *counts) add(sample []byte) {
-	for i := 0; i+4 <= len(sample); i++ {
-		h := hash(binary.LittleEndian.Uint32(sample[i:]) | fold)
-		if c[h] < 1<<16-1 {
-			c[h]++
+// Add counts the windows of more of the text.
+func (c *Sample) Add(text []byte) {
+	if c.counts == nil {
+		c.counts = make([]uint16, 1<<bitmapBits)
+	}
+	for i := 0; i+4 <= len(text); i++ {
+		h := hash(binary.LittleEndian.Uint32(text[i:]) | fold)
+		if c.counts[h] < 1<<16-1 {
+			c.counts[h]++
 		}
 	}
 }
 
 // of is how often the windows of a 7-byte region of the literal occur.
-func (c *counts) of(l string, at int) int {
+func (c *Sample) of(l string, at int) int {
 	n := 0
 	for d := at; d < at+4; d++ {
-		n += int(c[hash(window(l, d))])
+		n += int(c.counts[hash(window(l, d))])
 	}
 	return n
 }
@@ -26,9 +31,10 @@ func (c *counts) of(l string, at int) int {
 // Tune returns a scanner of the same literals that is quicker on text like the
 // sample: of each literal it looks for the part that is rarest there. It finds
 // what s finds, in another order.
-func (s *Scanner) Tune(sample []byte) *Scanner {
-	var c counts
-	c.add(sample)
+func (s *Scanner) Tune(c *Sample) *Scanner {
+	if c.counts == nil {
+		return s
+	}
 	return build(s.lits, func(l string) int {
 		best, at := -1, 0
 		for i := 0; i+MinLiteral <= len(l); i++ {
