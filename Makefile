@@ -32,11 +32,11 @@ $(lint):
 
 fresh:
 	go mod tidy -diff
-	go test ./schemas ./tools -run 'Fresh|AsRecorded'
+	go test ./schemas ./tools ./internal/failure/all -run 'Fresh|AsRecorded|Packed'
 
 update:
 	go test ./schemas -update
-	go test ./internal/report ./internal/logformat ./tools ./references ./bench/cmd/bench ./bench/cmd/corpus -update
+	go test ./internal/failure/all ./internal/report ./internal/logformat ./tools ./references ./bench/cmd/bench ./bench/cmd/corpus -update
 
 bench:
 	go run ./bench/cmd/bench

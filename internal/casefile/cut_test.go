@@ -50,9 +50,9 @@ func mixed(r *rand.Rand, n int) string {
 }
 
 var cutSigns = []*Sign{
-	{ID: "oom", Role: report.RoleCause, Weight: 1, Literals: []string{"out of memory"}, Regexp: regexp.MustCompile(`CUDA out of memory. Tried to allocate (?P<mib>\d+) MiB`), Sets: map[string]string{"oom.mib": "$mib"}},
-	{ID: "accuracy", Role: report.RoleContext, Each: true, Literals: []string{"accuracy: ", "accuracy"}, Regexp: regexp.MustCompile(`accuracy: (?P<value>\d\.\d+)`)},
-	{ID: "bad-batch", Role: report.RoleCause, Weight: 1, Literals: []string{"ValueError: "}, Frames: regexp.MustCompile(`train\.py`)},
+	{ID: "oom", Role: report.RoleCause, Weight: 1, Literals: []string{"out of memory"}, Regexp: NewPattern(`CUDA out of memory. Tried to allocate (?P<mib>\d+) MiB`), Sets: map[string]string{"oom.mib": "$mib"}},
+	{ID: "accuracy", Role: report.RoleContext, Each: true, Literals: []string{"accuracy: ", "accuracy"}, Regexp: NewPattern(`accuracy: (?P<value>\d\.\d+)`)},
+	{ID: "bad-batch", Role: report.RoleCause, Weight: 1, Literals: []string{"ValueError: "}, Frames: NewPattern(`train\.py`)},
 }
 
 // dump is all that a case file knows.

@@ -1,8 +1,6 @@
 package casefile
 
 import (
-	"regexp"
-
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/scan"
@@ -62,7 +60,7 @@ func (rd *reading) framesMatch(s *Sign, t *Traceback) bool {
 	if t == nil {
 		return s.Frames == nil
 	}
-	return (s.Frames == nil || rd.f.memo.inFrames(t, s.Frames)) && (s.NoFrames == nil || !rd.f.memo.inFrames(t, s.NoFrames))
+	return (s.Frames == nil || rd.f.memo.inFrames(t, s.Frames.Regexp())) && (s.NoFrames == nil || !rd.f.memo.inFrames(t, s.NoFrames.Regexp()))
 }
 
 // event is the event of a finding, all but its words: Text and Groups.
@@ -117,7 +115,7 @@ func (rd *reading) file(x finding, l *lineAt) {
 }
 
 // namesRank reports whether the sign's regexp tells the rank.
-func (s *Sign) namesRank() bool { return s.Regexp != nil && s.Regexp.SubexpIndex("rank") >= 0 }
+func (s *Sign) namesRank() bool { return s.Regexp != nil && s.Regexp.Regexp().SubexpIndex("rank") >= 0 }
 
 // add keeps an event with its words.
 func (rd *reading) add(in *Event, loc []int, same []*Event, known bool, l *lineAt) {
@@ -188,12 +186,12 @@ func (rd *reading) settle() {
 }
 
 // groups are the values of the regexp's named groups.
-func groups(re *regexp.Regexp, text []byte, loc []int) map[string]string {
-	if re == nil {
+func groups(p *Pattern, text []byte, loc []int) map[string]string {
+	if p == nil {
 		return nil
 	}
 	var out map[string]string
-	for i, name := range re.SubexpNames() {
+	for i, name := range p.Regexp().SubexpNames() {
 		if name == "" || loc[2*i] < 0 {
 			continue
 		}

@@ -60,7 +60,7 @@ func (m *memo) match(s *Sign, line []byte) ([]int, bool) {
 	if !ok {
 		v = verdict{literal: containsAny(line, k.plain)}
 		if v.literal {
-			v.loc = s.Regexp.FindSubmatchIndex(line)
+			v.loc = s.Regexp.Regexp().FindSubmatchIndex(line)
 		}
 		if len(k.verdicts) >= maxVerdicts {
 			clear(k.verdicts)
@@ -108,13 +108,13 @@ func (s *Sign) find(line []byte) ([]int, bool) {
 	if s.Regexp == nil {
 		return nil, true
 	}
-	loc := s.Regexp.FindSubmatchIndex(line)
+	loc := s.Regexp.Regexp().FindSubmatchIndex(line)
 	return loc, loc != nil
 }
 
 func newSignMemo(s *Sign) *signMemo {
 	k := &signMemo{verdicts: map[string]verdict{}}
-	if re, err := syntax.Parse(s.Regexp.String(), syntax.Perl); err == nil {
+	if re, err := syntax.Parse(s.Regexp.src, syntax.Perl); err == nil {
 		k.alike = digitsAlike(re)
 	}
 	for _, l := range s.Literals {

@@ -2,7 +2,6 @@ package casefile
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,9 +17,9 @@ type Sign struct {
 	Role     report.Role
 	Weight   float64
 	Literals []string
-	Regexp   *regexp.Regexp
-	Frames   *regexp.Regexp
-	NoFrames *regexp.Regexp
+	Regexp   *Pattern // nil: a literal is enough
+	Frames   *Pattern
+	NoFrames *Pattern
 	Kinds    []string
 	Cause    string
 	YieldsTo []report.Class
@@ -48,12 +47,13 @@ func (s *Sign) Match(line []byte) (map[string]string, bool) {
 	if s.Regexp == nil {
 		return nil, true
 	}
-	m := s.Regexp.FindSubmatch(line)
+	re := s.Regexp.Regexp()
+	m := re.FindSubmatch(line)
 	if m == nil {
 		return nil, false
 	}
 	var groups map[string]string
-	for i, name := range s.Regexp.SubexpNames() {
+	for i, name := range re.SubexpNames() {
 		if name == "" || m[i] == nil {
 			continue
 		}

@@ -69,7 +69,9 @@ type Book struct {
 	byID    map[report.Class]*Class
 }
 
-// NewBook validates and compiles the classes; it reports every mistake at once.
+// NewBook compiles the classes and validates what they say of each other; it
+// reports every mistake at once. A signature by itself was proved when it was
+// packed (see Signature.Prove).
 func NewBook(classes ...*Class) (*Book, error) {
 	b := &Book{Classes: classes, byID: map[report.Class]*Class{}}
 	var errs []error
@@ -87,19 +89,14 @@ func NewBook(classes ...*Class) (*Book, error) {
 		errs = append(errs, checkFixes(string(c.ID), c.Fixes)...)
 		for i := range c.Signatures {
 			s := &c.Signatures[i]
-			sign, err := s.compile(c.ID)
-			if err == nil && seen[s.ID] {
-				err = errors.New("the id is taken")
+			if seen[s.ID] {
+				errs = append(errs, fmt.Errorf("%s/%s: the id is taken", c.ID, s.ID))
 			}
-			if err == nil && !causes[s.Cause] {
-				err = fmt.Errorf("no cause %q in class %s", s.Cause, c.ID)
-			}
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s/%s: %w", c.ID, s.ID, err))
-				continue
+			if !causes[s.Cause] {
+				errs = append(errs, fmt.Errorf("%s/%s: no cause %q in its class", c.ID, s.ID, s.Cause))
 			}
 			seen[s.ID] = true
-			b.Signs = append(b.Signs, sign)
+			b.Signs = append(b.Signs, s.sign(c.ID))
 		}
 	}
 	if len(errs) > 0 {

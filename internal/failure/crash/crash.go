@@ -3,14 +3,14 @@
 package crash
 
 import (
-	"embed"
+	_ "embed" // signatures.json
 
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-//go:embed all:signatures
-var files embed.FS
+//go:embed signatures.json
+var signatures []byte
 
 // Class returns the class with its signatures, detectors and causes.
 func Class() *failure.Class {
@@ -19,7 +19,7 @@ func Class() *failure.Class {
 		Doc: "A process was ended by a signal (SIGSEGV, SIGBUS, SIGKILL, SIGHUP), by an abort of a native library, by a limit of threads or files, or by preemption. " +
 			"SIGKILL counts as out of memory only where something proves it.",
 		Severity:   report.Blocker,
-		Signatures: failure.Load(files, "signatures"),
+		Signatures: failure.Load(signatures),
 		Detectors:  detectors,
 		Causes:     causes,
 		Fixes:      []report.Fix{kernelLog, restart},

@@ -3,14 +3,14 @@
 package cuda
 
 import (
-	"embed"
+	_ "embed" // signatures.json
 
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-//go:embed all:signatures
-var files embed.FS
+//go:embed signatures.json
+var signatures []byte
 
 // Class returns the class with its signatures, detectors and causes.
 func Class() *failure.Class {
@@ -19,7 +19,7 @@ func Class() *failure.Class {
 		Doc: "A CUDA, ROCm or other accelerator call failed: a device-side assertion, an illegal access, a library (cuBLAS, cuDNN) that could not run, a driver that does not " +
 			"fit, or broken hardware. A device-side assertion stays in this class even where labels or indices are the reason.",
 		Severity:   report.Blocker,
-		Signatures: failure.Load(files, "signatures"),
+		Signatures: failure.Load(signatures),
 		Detectors:  detectors,
 		Causes:     causes,
 		Fixes:      []report.Fix{blocking, driverState},

@@ -2,14 +2,14 @@
 package divergence
 
 import (
-	"embed"
+	_ "embed" // signatures.json
 
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-//go:embed all:signatures
-var files embed.FS
+//go:embed signatures.json
+var signatures []byte
 
 // Class returns the class with its signatures, detectors and causes.
 func Class() *failure.Class {
@@ -17,7 +17,7 @@ func Class() *failure.Class {
 		ID:         report.Divergence,
 		Doc:        "The loss blows up or the optimizer's schedule is unstable.",
 		Severity:   report.High,
-		Signatures: failure.Load(files, "signatures"),
+		Signatures: failure.Load(signatures),
 		Detectors:  detectors,
 		Causes:     causes,
 	}

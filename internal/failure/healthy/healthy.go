@@ -4,14 +4,14 @@
 package healthy
 
 import (
-	"embed"
+	_ "embed" // signatures.json
 
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-//go:embed all:signatures
-var files embed.FS
+//go:embed signatures.json
+var signatures []byte
 
 // Class returns the signatures of health; it has no causes.
 func Class() *failure.Class {
@@ -19,6 +19,6 @@ func Class() *failure.Class {
 		ID:         report.None,
 		Doc:        "What healthy runs print.",
 		Severity:   report.Low,
-		Signatures: failure.Load(files, "signatures"),
+		Signatures: failure.Load(signatures),
 	}
 }

@@ -4,14 +4,14 @@
 package nccl
 
 import (
-	"embed"
+	_ "embed" // signatures.json
 
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-//go:embed all:signatures
-var files embed.FS
+//go:embed signatures.json
+var signatures []byte
 
 // Class returns the class with its signatures, detectors and causes.
 func Class() *failure.Class {
@@ -20,7 +20,7 @@ func Class() *failure.Class {
 		Doc: "Ranks could not reach, join or wait for each other: a rendezvous that fewer ranks joined, an address, port or interface that does not work, a fabric error, " +
 			"ranks that call different collectives. A timeout alone is a symptom: usually another rank failed or stood still before.",
 		Severity:   report.Blocker,
-		Signatures: failure.Load(files, "signatures"),
+		Signatures: failure.Load(signatures),
 		Detectors:  detectors,
 		Causes:     causes,
 		Fixes:      []report.Fix{allRankLogs, debugRun},

@@ -3,14 +3,14 @@
 package oom
 
 import (
-	"embed"
+	_ "embed" // signatures.json
 
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-//go:embed all:signatures
-var files embed.FS
+//go:embed signatures.json
+var signatures []byte
 
 // Class returns the class with its signatures, detectors and causes.
 func Class() *failure.Class {
@@ -19,7 +19,7 @@ func Class() *failure.Class {
 		Doc: "Memory ran out: an allocation on the GPU or accelerator was refused, or the host, a cgroup, a container or the batch system's limit was reached " +
 			"and the kernel or a guard killed a process. An allocation that a batch-size finder catches, or that training survives, is not a failure.",
 		Severity:   report.Blocker,
-		Signatures: failure.Load(files, "signatures"),
+		Signatures: failure.Load(signatures),
 		Detectors:  detectors,
 		Causes:     causes,
 		Fixes:      []report.Fix{readMemory, smallerMicroBatch},

@@ -3,14 +3,14 @@
 package stalled
 
 import (
-	"embed"
+	_ "embed" // signatures.json
 
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
-//go:embed all:signatures
-var files embed.FS
+//go:embed signatures.json
+var signatures []byte
 
 // Class returns the class with its signatures, detectors and causes.
 func Class() *failure.Class {
@@ -19,7 +19,7 @@ func Class() *failure.Class {
 		Doc: "The run makes no progress and says nothing of why: it waits for a lock, for ranks that never started, for loader workers or storage; or it was ended by a limit or a " +
 			"person after it had stood still. A rank that failed, or a collective that timed out, belongs to another class unless the waiting came first.",
 		Severity:   report.High,
-		Signatures: failure.Load(files, "signatures"),
+		Signatures: failure.Load(signatures),
 		Detectors:  detectors,
 		Causes:     causes,
 		Fixes:      []report.Fix{dumpStacks, processStates},
