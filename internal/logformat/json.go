@@ -1,15 +1,13 @@
 package logformat
 
-import "bytes"
-
 // jsonLine reads a line that is one JSON object: metrics as members, nested or
 // not, or an entry of Cloud Logging whose message is the program's own line.
 // MLPerf's ":::MLLOG {…}" is one too.
 func (r *Reader) jsonLine(l line, out *Reading) bool {
 	b := skipSpace(l.b)
-	mllog := has(b, ":::MLLOG ")
+	mllog := has(b, mllogMark)
 	if mllog {
-		b = skipSpace(b[len(":::MLLOG "):])
+		b = skipSpace(b[len(mllogMark):])
 	}
 	if len(b) < 8 || b[0] != '{' || b[1] != '"' && b[1] != ' ' {
 		return false
@@ -92,53 +90,4 @@ func (r *Reader) unquote(b []byte) []byte {
 	r.cleanBuf = Clean(r.cleanBuf[:0], out)
 	p := ParsePrefix(r.cleanBuf)
 	return r.cleanBuf[p.Len:]
-}
-
-// mllog reads {"key": "eval_accuracy", "value": 0.75, "metadata": {"epoch_num": 3}}.
-func (r *Reader) mllog(b []byte, out *Reading) bool {
-	rest, ok := after(b, `"key": "`)
-	if !ok {
-		return false
-	}
-	before, _, ok0 := bytes.Cut(rest, []byte{'"'})
-	if !ok0 {
-		return false
-	}
-	key := before
-	val, ok := after(b, `"value": `)
-	if !ok {
-		return false
-	}
-	v, n := number(val)
-	switch string(key) {
-	case "run_stop":
-		r.course.completed = r.course.n > 0
-		return false
-	case "block_stop", "epoch_stop":
-		return r.mllogEpoch(b, out)
-	}
-	name := canonical(key)
-	if n == 0 || name == "" || name == "lr" {
-		return false
-	}
-	out.Format = "mllog"
-	r.add(name, v)
-	out.Values = r.values
-	r.setPhase(out)
-	r.here(out)
-	return true
-}
-
-// mllogEpoch takes the end of an epoch.
-func (r *Reader) mllogEpoch(b []byte, out *Reading) bool {
-	for _, k := range [...]string{`"epoch_num": `, `"first_epoch_num": `} {
-		if rest, ok := after(b, k); ok {
-			if e, n := integer(rest); n > 0 {
-				out.Format, out.Phase = "mllog", PhaseTrain
-				r.epochLine(pair{val: float64(e), of: -1}, out)
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -240,7 +240,7 @@ func peculiar(b []byte) bool {
 		}
 	}
 	s := skipSpace(b)
-	if has(s, "all ") || has(s, "|") || has(s, ":::MLLOG") {
+	if has(s, "all ") || has(s, "|") || has(s, mllogMark) {
 		return true
 	}
 	_, ok := message(b)

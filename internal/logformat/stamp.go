@@ -13,6 +13,10 @@ func (p *Prefix) stamp(b []byte) {
 	if len(b) > 120 {
 		b = b[:120]
 	}
+	if has(b, mllogMark) {
+		p.Time = mllogTime(b)
+		return
+	}
 	for words := 0; len(b) > 0 && words < 7; words++ {
 		b = skipSigns(b)
 		if len(b) == 0 {
