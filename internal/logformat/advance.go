@@ -111,7 +111,7 @@ func (r *Reader) evalLine(b []byte, ps []pair, out *Reading) bool {
 	for i := range ps {
 		p := &ps[i]
 		if n := r.metric(b, p); n != "" && p.of < 0 {
-			r.add(phased(n, PhaseEval), p.val)
+			r.add(phased(n, PhaseEval), meanOf(b, p))
 		}
 	}
 	if len(r.values) == 0 {
@@ -121,6 +121,20 @@ func (r *Reader) evalLine(b []byte, ps []pair, out *Reading) bool {
 	r.evaluated(out.Format)
 	r.here(out)
 	return true
+}
+
+// meanOf is the running mean that an evaluation prints behind the value of its
+// last batch, "Acc@1: 85.86 (77.90)", else the value.
+func meanOf(b []byte, p *pair) float64 {
+	rest := skipSpace(b[p.end:])
+	if len(rest) < 3 || rest[0] != '(' {
+		return p.val
+	}
+	rest = skipSpace(rest[1:])
+	if v, n := number(rest); n > 0 && n < len(rest) && rest[n] == ')' {
+		return v
+	}
+	return p.val
 }
 
 // lone reads a line of values without a counter: it must open with a metric.
@@ -153,6 +167,10 @@ func (r *Reader) lone(b []byte, ps []pair, out *Reading) bool {
 			found = true
 			r.add(n, p.val)
 		case "":
+			if len(ps) == 1 && scoreKey(p.key) && r.alone(b, p) { // "dev_f1:0.089"
+				found = true
+				r.add(string(p.key), p.val)
+			}
 		default:
 			if found {
 				r.add(n, p.val)
@@ -170,6 +188,19 @@ func (r *Reader) lone(b []byte, ps []pair, out *Reading) bool {
 	}
 	r.here(out)
 	return true
+}
+
+// scoreKey reports whether a name is that of a score on held-out data.
+func scoreKey(key []byte) bool {
+	if !evalWords(key) {
+		return false
+	}
+	for _, w := range [...]string{"_f1", "_auc", "_bleu", "_wer", "_cer", "_map", "_mcc", "_acc", "_miou"} {
+		if endsFold(key, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // phased is the name of a metric in a phase.

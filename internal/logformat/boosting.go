@@ -14,12 +14,38 @@ func (r *Reader) boosting(l line, out *Reading) bool {
 		}
 		return r.boosted(n, b[i+2:], out)
 	}
+	if rest, n, ok := spaced(b); ok {
+		return r.boosted(n, rest, out)
+	}
 	n, k := integer(b)
 	if k == 0 || k+1 >= len(b) || b[k] != ':' || b[k+1] != '\t' {
 		return false
 	}
 	out.Format = "catboost"
 	return r.boosted(n, b[k+2:], out)
+}
+
+// spaced reads XGBoost's older rounds, "[0] train-auc:0.5  eval-auc:0.5", into the
+// form of the newer ones.
+func spaced(b []byte) ([]byte, int64, bool) {
+	if len(b) < 8 || b[0] != '[' {
+		return nil, 0, false
+	}
+	n, k := integer(b[1:])
+	if k == 0 || len(b) < k+4 || b[k+1] != ']' || b[k+2] != ' ' {
+		return nil, 0, false
+	}
+	fields := bytes.Fields(b[k+3:])
+	for _, f := range fields {
+		i := bytes.LastIndexByte(f, ':')
+		if i <= 0 || bytes.IndexByte(f[:i], '-') <= 0 {
+			return nil, 0, false
+		}
+		if _, n := number(f[i+1:]); n == 0 || n != len(f)-i-1 {
+			return nil, 0, false
+		}
+	}
+	return bytes.Join(fields, []byte{'\t'}), n, len(fields) > 0
 }
 
 // boosted adds the metrics of round n.

@@ -130,6 +130,8 @@ func slow(b []byte, commas bool) float64 {
 
 func nonFinite(b []byte, i int) (float64, int) {
 	switch {
+	case hasFold(b[i:], "nanxxx"): // PaddleOCR prints it so
+		return math.NaN(), i + 6
 	case hasFold(b[i:], "nan"):
 		return math.NaN(), i + 3
 	case hasFold(b[i:], "infinity"):

@@ -5,6 +5,7 @@ type plan struct {
 	total, epochs, batches int64
 	batchSize, samples     int64 // of one step over all devices; of the training data
 	announced              bool  // a trainer announced that training begins
+	aside                  bool  // or an evaluation: what it counts is not the training data
 }
 
 func (p *plan) reset() { *p = plan{total: -1, epochs: -1, batches: -1, batchSize: -1, samples: -1} }
@@ -26,6 +27,10 @@ func (r *Reader) planned(l line) {
 		r.plan.reset()
 		r.plan.announced = true
 		r.course.completed = false
+		return
+	}
+	if contains(l.b, "***** Running ") {
+		r.plan.aside = true
 		return
 	}
 	for i, n := 0, 0; i < len(l.b) && n < 8; n++ {
@@ -50,7 +55,8 @@ func (r *Reader) planPair(b []byte, p *pair) {
 		if c == notCounter || c == countsSteps || c == countsBatches || c == countsOther {
 			c = phrasePlan(b[:p.at])
 		}
-		if v > 0 && !(c == plansBatches && evalWords(b[:p.at])) {
+		aside := r.plan.aside && (c == plansSamples || c == plansBatchSize)
+		if v > 0 && !aside && !(c == plansBatches && evalWords(b[:p.at])) {
 			r.plan.take(c, v)
 		}
 		if k := r.known(p.key).role; k == countsSteps && p.of >= 1 && contains(b[p.at:p.end], " of ") { // "starting at step 0 of 200000"
