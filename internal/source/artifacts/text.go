@@ -43,12 +43,41 @@ func putText(l *look, e entry, head string) bool {
 		return true
 	}
 	kind := export.Sniff(e.name, head, e.size)
+	if (kind == "log" || kind == "other") && !export.IsLogName(e.name) && l.session(e, head) {
+		return true
+	}
 	l.stream(e, kind)
 	if kind == "log" || !l.fresh(e) {
 		return true
 	}
 	if text, ok := l.text(e, maxResource); ok {
 		l.found(export.Command(kind, export.NewText(e.name, text)))
+	}
+	return true
+}
+
+// session takes what a person saved of a terminal: commands and what they printed.
+// It reports false for any other text.
+func (l *look) session(e entry, head string) bool {
+	if e.size > maxResource || !strings.ContainsAny(head, "$#") || export.Transcript(e.name, head) == nil {
+		return false
+	}
+	if !l.fresh(e) {
+		return true
+	}
+	text, ok := l.text(e, maxResource)
+	if !ok {
+		return true
+	}
+	for _, s := range export.Transcript(e.name, text) {
+		var b lines
+		for i := s.First; i <= s.Last; i++ {
+			b.add(s.Text.Ref(i), "", s.Text.Lines[i-1])
+		}
+		v := b.stream(e, run.NoRank)
+		v.Kind = s.Kind
+		l.exports = append(l.exports, v)
+		l.found(export.Command(s.Kind, s.Text))
 	}
 	return true
 }
