@@ -42,6 +42,9 @@ type Context struct {
 	after int // how many lines are still wanted
 }
 
+// After is what follows the line.
+func (c *Context) After() []string { return c.Lines[min(c.at+1, len(c.Lines)):] }
+
 const (
 	maxText     = 2000
 	maxContexts = 300

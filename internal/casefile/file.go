@@ -79,10 +79,13 @@ func (rd *reading) event(s *Sign, l *lineAt) Event {
 // rank, and training did not go on between them.
 func (rd *reading) file(x finding, l *lineAt) {
 	e := rd.event(x.sign, l)
-	if len(x.sign.Sets) > 0 || e.Rank == run.NoRank && x.sign.namesRank() {
+	if len(x.sign.Sets) > 0 || x.sign.namesRank() {
 		e.Groups = groups(x.sign.Regexp, l.text, x.loc)
 	}
 	if v, ok := e.Groups["rank"]; ok && e.Rank == run.NoRank {
+		e.Rank = num(v)
+	}
+	if v, ok := e.Groups["failed"]; ok { // the line speaks of another rank than its own
 		e.Rank = num(v)
 	}
 	if r := rd.s.progressReader(l.rank); r != nil {
@@ -114,8 +117,15 @@ func (rd *reading) file(x finding, l *lineAt) {
 	rd.add(&e, x.loc, same, known, l)
 }
 
-// namesRank reports whether the sign's regexp tells the rank.
-func (s *Sign) namesRank() bool { return s.Regexp != nil && s.Regexp.Regexp().SubexpIndex("rank") >= 0 }
+// namesRank reports whether the sign's regexp tells the rank that speaks, or the
+// one that it speaks of.
+func (s *Sign) namesRank() bool {
+	if s.Regexp == nil {
+		return false
+	}
+	re := s.Regexp.Regexp()
+	return re.SubexpIndex("rank") >= 0 || re.SubexpIndex("failed") >= 0
+}
 
 // add keeps an event with its words.
 func (rd *reading) add(in *Event, loc []int, same []*Event, known bool, l *lineAt) {

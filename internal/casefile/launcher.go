@@ -25,7 +25,7 @@ type Exit struct {
 }
 
 // launcherMarks are literals of the reports that exits are read from.
-var launcherMarks = []string{"(local_rank: ", "Root Cause (first observed", "exitcode  : ", "(exitcode: ", "exits with return code", "--local_rank=", "--local-rank=", ": task ", "noticed that process rank", "was invoked on rank", "-- Process ", " terminated with signal", "error_file: ", "  time      : ", "<NO_OTHER_FAILURES>", "closing signal SIGTERM"}
+var launcherMarks = []string{"(local_rank: ", "Root Cause (first observed", "exitcode  : ", "(exitcode: ", "exits with return code", "--local_rank=", "--local-rank=", ": task ", "noticed that process rank", "was invoked on rank", "-- Process ", " terminated with signal", "error_file: ", "  time      : ", "<NO_OTHER_FAILURES>", "closing signal SIGTERM", ") exited with code ", ") world_rank="}
 
 var (
 	elasticRank = regexp.MustCompile(`^\s*rank\s+: (\d+) \(local_rank: (\d+)\)`)
@@ -38,6 +38,8 @@ var (
 	diedWith    = regexp.MustCompile(`--local[_-]rank=(\d+).*(?:died with <Signals\.\w+: (\d+)>|returned non-zero exit status (\d+))`)
 	srunTask    = regexp.MustCompile(`srun: error: (\S+): tasks? (\d+)\S*: (Segmentation fault|Killed|Aborted|Bus error|Exited with exit code (\d+)|Out Of Memory|Floating point exception|Illegal instruction|Terminated)`)
 	mpiRank     = regexp.MustCompile(`(?:noticed that process rank (\d+) with PID.*exited on signal (\d+)|MPI_ABORT was invoked on rank (\d+))`)
+	rayWorker   = regexp.MustCompile(`\bpid=(\d+)\) world_rank=(\d+)`)
+	composer    = regexp.MustCompile(`^(?:ERROR:composer\.cli\.launcher:)?Global rank (\d+) \(PID (\d+)\) exited with code (-?\d+)`)
 	spawned     = regexp.MustCompile(`(?:-- Process (\d+) terminated|[Pp]rocess (\d+) terminated with signal (SIG\w+))`)
 )
 
@@ -45,6 +47,9 @@ var signalNumbers = map[string]int{
 	"Segmentation fault": 11, "Killed": 9, "Out Of Memory": 9, "Aborted": 6, "Bus error": 7, "Floating point exception": 8, "Illegal instruction": 4, "Terminated": 15,
 	"SIGKILL": 9, "SIGSEGV": 11, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGTERM": 15, "SIGHUP": 1, "SIGINT": 2, "SIGILL": 4,
 }
+
+// RankOfPID is the key of the fact that tells the rank of a process.
+func RankOfPID(pid string) string { return "pid." + pid + ".rank" }
 
 // launcher reads one line of a launcher's report.
 func (rd *reading) launcher(l *lineAt) {
@@ -86,6 +91,12 @@ func (rd *reading) launcher(l *lineAt) {
 	case mpiRank.MatchString(line):
 		m := mpiRank.FindStringSubmatch(line)
 		rd.exit(Exit{Rank: num(m[1] + m[3]), Local: run.NoRank, Code: -num(m[2]), First: true, Ref: l.ref})
+	case rayWorker.MatchString(line):
+		m := rayWorker.FindStringSubmatch(line)
+		rd.f.AddFact(run.Fact{Key: RankOfPID(m[1]), Value: m[2], From: l.ref})
+	case composer.MatchString(line):
+		m := composer.FindStringSubmatch(line)
+		rd.exit(Exit{Rank: num(m[1]), Local: run.NoRank, Code: num(m[3]), PID: num(m[2]), Ref: l.ref})
 	case spawned.MatchString(line):
 		m := spawned.FindStringSubmatch(line)
 		rd.exit(Exit{Rank: num(m[1] + m[2]), Local: num(m[1] + m[2]), Code: -signalNumbers[m[3]], First: true, Ref: l.ref})

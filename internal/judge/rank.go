@@ -31,6 +31,9 @@ func failingRank(f *casefile.File, primary *suspect, all []*suspect) int {
 	if r := firstRank(f, primary, all); r != run.NoRank {
 		return r
 	}
+	if r := rankOfProcess(f, primary, all); r != run.NoRank {
+		return r
+	}
 	if r := rankOfMessage(primary, all); r != run.NoRank {
 		return r
 	}
@@ -85,6 +88,40 @@ func firstRank(f *casefile.File, primary *suspect, all []*suspect) int {
 		return claim
 	}
 	return first.rank
+}
+
+// processID is how lines name a process: "(RayTrainWorker pid=8116)", "pid: 8115".
+var processID = regexp.MustCompile(`\bpid[=:]\s*(\d+)`)
+
+// rankOfProcess is the rank of the process that the primary's line names, or else
+// of the first one that is named in what was printed behind a failure, where the
+// launcher told which process has which rank.
+func rankOfProcess(f *casefile.File, primary *suspect, all []*suspect) int {
+	rank := func(text string) int {
+		for _, m := range processID.FindAllStringSubmatch(text, -1) {
+			if n, err := strconv.Atoi(f.Value(casefile.RankOfPID(m[1]))); err == nil {
+				return n
+			}
+		}
+		return run.NoRank
+	}
+	if r := rank(primary.text); r != run.NoRank {
+		return r
+	}
+	for _, s := range all {
+		if s.recovered || s.class == report.NCCL || s.context == nil {
+			continue
+		}
+		for _, l := range s.context.After() {
+			if strings.HasPrefix(l, "(") { // a worker's own line says only who speaks
+				continue
+			}
+			if r := rank(l); r != run.NoRank {
+				return r
+			}
+		}
+	}
+	return run.NoRank
 }
 
 // rankOfMessage finds the primary's message in a line that names its rank, such
@@ -142,7 +179,8 @@ func rankByExit(exits []casefile.Exit, primary *suspect, all []*suspect, waited 
 		if rank == run.NoRank {
 			rank = e.Local
 		}
-		if rank == run.NoRank || e.Code == -15 || e.Code == 143 || notVictims && (waited[rank] || e.Code >= 0 || e.Code == -6) {
+		timedOut := primary.class != report.NCCL && waited[rank] && e.Code == -6 // its watchdog ended it
+		if rank == run.NoRank || timedOut || e.Code == -15 || e.Code == 143 || notVictims && (waited[rank] || e.Code >= 0 || e.Code == -6) {
 			continue
 		}
 		g := gradeOf(e, primary, waited, rank, alike)
@@ -164,7 +202,7 @@ func gradeOf(e casefile.Exit, primary *suspect, waited map[int]bool, rank int, a
 	switch {
 	case e.Code < 0 && e.Code != -6:
 		g += 40
-	case e.Code == -6 && nativeAbort.MatchString(primary.text):
+	case e.Code == -6 && primary.trace == nil && nativeAbort.MatchString(primary.text):
 		g += 40
 	case e.Code == -6:
 		g -= 5
@@ -211,11 +249,11 @@ func failedAlike(exits []casefile.Exit, primary *suspect, all []*suspect) bool {
 // absentee is the one rank of the job that is missing among those that timed
 // out waiting for it.
 func absentee(f *casefile.File, primary *suspect, there map[int]bool) int {
-	if primary.class != report.NCCL && primary.class != report.Stalled {
+	if primary.class != report.NCCL && primary.class != report.Stalled && (len(there) < 2 || primary.role != report.RoleCause) {
 		return run.NoRank
 	}
 	there = maps.Clone(there)
-	stopped := 0
+	stopped, exited := 0, map[int]bool{}
 	for _, e := range f.Exits {
 		rank := e.Rank
 		if rank == run.NoRank {
@@ -225,11 +263,11 @@ func absentee(f *casefile.File, primary *suspect, there map[int]bool) int {
 		case e.Code == -15 && rank == run.NoRank:
 			stopped++
 		case rank != run.NoRank && e.Code != -15:
-			there[rank] = true
+			there[rank], exited[rank] = true, true
 		}
 	}
 	world := worldSize(f, there)
-	if stopped == 1 && world <= len(there) {
+	if stopped == 1 && world <= len(there) && len(exited) == len(there) {
 		world = len(there) + 1
 	}
 	if world < 2 || len(there) != world-1 {

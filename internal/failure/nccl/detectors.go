@@ -20,6 +20,11 @@ var detectors = []failure.Detector{
 		Run:  differentCollectives,
 	},
 	{
+		Name: "rank-in-another-collective",
+		Doc:  "Several ranks report a mismatch of collectives, all with one and the same rank: that one left the common path.",
+		Run:  oddCollective,
+	},
+	{
 		Name: "rank-absent-from-timeouts",
 		Doc:  "All ranks but one timed out in a collective: the one that is missing from the reports is the one that they waited for.",
 		Run:  absentRank,
@@ -57,7 +62,7 @@ var detectors = []failure.Detector{
 }
 
 var (
-	timedOut = regexp.MustCompile(`SeqNum=(\d+), OpType=(\w+), NumelIn=(\d+), NumelOut=(\d+)`)
+	timedOut = regexp.MustCompile(`SeqNum=(\d+), OpType=(\w+), (?:NumelIn=(\d+), NumelOut=\d+|TensorShape=\[([\d, ]*)\])`)
 	rankIn   = regexp.MustCompile(`\[Rank (\d+)\] Watchdog`)
 )
 
@@ -81,7 +86,7 @@ func waits(f *casefile.File) (map[int]wait, []int) {
 		}
 		w := wait{event: e}
 		if m := timedOut.FindStringSubmatch(e.Text); m != nil {
-			w.seq, w.op, w.numel = m[1], m[2], m[3]
+			w.seq, w.op, w.numel = m[1], m[2], m[3]+m[4]
 		}
 		of[rank] = w
 		order = append(order, rank)
@@ -90,9 +95,22 @@ func waits(f *casefile.File) (map[int]wait, []int) {
 	return of, order
 }
 
+// differ reports whether two ranks left the common path: another collective at the
+// same place of the sequence, or another one at another place. Ranks of different
+// process groups, which count apart, cannot be told from those where a rank's
+// operation is pairwise.
 func differ(x, y wait) bool {
-	pairwise := x.op == "SEND" || x.op == "RECV" || strings.HasPrefix(x.op, "ALLTOALL") || x.op == "COALESCED"
-	return x.op != "" && y.op != "" && x.seq == y.seq && (x.op != y.op || x.numel != y.numel && !pairwise)
+	if x.op == "" || y.op == "" {
+		return false
+	}
+	if x.seq != y.seq {
+		return x.op != y.op && !pairwise(x.op) && !pairwise(y.op)
+	}
+	return x.op != y.op || x.numel != y.numel && !pairwise(x.op)
+}
+
+func pairwise(op string) bool {
+	return op == "SEND" || op == "RECV" || strings.HasPrefix(op, "ALLTOALL") || op == "COALESCED"
 }
 
 // differentCollectives compares what the ranks waited for when they timed out;
@@ -105,7 +123,7 @@ func differentCollectives(f *casefile.File) []failure.Sighting {
 			switch {
 			case differ(of[odd], of[r]):
 				other = r
-			case r != odd:
+			case r != odd && of[odd].seq == of[r].seq:
 				same++
 			}
 		}
@@ -116,7 +134,7 @@ func differentCollectives(f *casefile.File) []failure.Sighting {
 		return []failure.Sighting{{
 			Type: report.AnomalyDistributedError, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.84, Cause: "collective-mismatch",
 			Rank: odd, Step: x.event.Step, Ref: x.event.Ref, Text: x.event.Text, Also: []run.Ref{y.event.Ref},
-			Says:     fmt.Sprintf("At the same place of their sequence (%s) rank %d waited in %s over %s elements and rank %d in %s over %s.", x.seq, odd, x.op, x.numel, other, y.op, y.numel),
+			Says:     fmt.Sprintf("Rank %d waited in %s over %s elements (number %s of its sequence) and rank %d in %s over %s (number %s).", odd, x.op, x.numel, x.seq, other, y.op, y.numel, y.seq),
 			YieldsTo: []report.Class{report.OOM, report.DataPipeline, report.CUDA, report.NaNInf, report.Config, report.IOCheckpoint},
 		}}
 	}
@@ -207,7 +225,7 @@ func waitsToTheEnd(f *casefile.File) []failure.Sighting {
 	first := e[0]
 	return []failure.Sighting{{
 		Type: report.AnomalyDistributedError, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.85, Cause: "collective-mismatch",
-		Rank: first.Rank, Step: first.Step, Ref: first.Ref, Text: first.Text, Status: report.Hung,
+		Rank: missingRank(e), Step: first.Step, Ref: first.Ref, Text: first.Text, Status: report.Hung,
 		Says: "Some ranks wait for tensors that the others never submit, to the end of the log.",
 	}}
 }
