@@ -1,6 +1,9 @@
 package run
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Point is one kept sample of a series.
 type Point struct {
@@ -92,4 +95,36 @@ func (s *Series) Values() []float64 {
 		}
 	}
 	return v
+}
+
+// Trend is Kendall's tau of values against their order: 1 rises all the way, 0
+// goes nowhere, -1 falls. Of many values a thinned copy is judged.
+func Trend(v []float64) float64 {
+	step := max(1, len(v)/200)
+	var up, n float64
+	for i := 0; i < len(v); i += step {
+		for j := i + step; j < len(v); j += step {
+			n++
+			switch {
+			case v[j] > v[i]:
+				up++
+			case v[j] < v[i]:
+				up--
+			}
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return up / n
+}
+
+// Median is the middle value, the upper one of two; 0 of none.
+func Median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	w := slices.Clone(v)
+	slices.Sort(w)
+	return w[len(w)/2]
 }

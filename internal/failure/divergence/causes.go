@@ -57,7 +57,7 @@ func gradientsExplode(f *casefile.File) (float64, []casefile.Evidence) {
 	if len(v) < 10 {
 		return 0, nil
 	}
-	base := median(v[:len(v)/2])
+	base := run.Median(v[:len(v)/2])
 	if base > 0 && s.Max.Value > 20*base && s.Max.Value > 10 {
 		return 0.7, []casefile.Evidence{{Ref: s.Max.Ref, Rank: run.NoRank, Text: fmt.Sprintf("grad_norm reached %.4g, its early median is %.3g", s.Max.Value, base)}}
 	}

@@ -18,8 +18,11 @@ func lossNeverMoves(f *casefile.File) []failure.Sighting {
 	if !s.Finite() || len(s.Points) < 40 || s.NonFinite > 0 || objectiveChanges(f) {
 		return nil
 	}
+	if m := f.Main(); m != nil && m.LastStep >= 0 && m.LastStep < 1000 && m.Progress().Epoch < 1 {
+		return nil // many a training stands still so long
+	}
 	v := s.Values()
-	head, tail := median(v[:len(v)/10]), median(v[len(v)-len(v)/10:])
+	head, tail := run.Median(v[:len(v)/10]), run.Median(v[len(v)-len(v)/10:])
 	smooth := medians(s.Points, 5)
 	if head < 0.5 || math.Abs(head-tail) > 0.002*head || spread(s.Points, smooth) > 0.002*head || !uniform(head) {
 		return nil
@@ -84,7 +87,7 @@ func rewardCollapse(f *casefile.File) []failure.Sighting {
 			best, at = v, i
 		}
 	}
-	first := median(smooth[:3])
+	first := run.Median(smooth[:3])
 	tail := smooth[len(smooth)-len(smooth)/5:]
 	gained := best - first
 	if gained <= 0 || gained < 6*spread(s.Points, smooth) || at < len(smooth)/10 || at > len(smooth)*4/5 {
@@ -99,7 +102,7 @@ func rewardCollapse(f *casefile.File) []failure.Sighting {
 	return []failure.Sighting{{
 		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "policy-drift", Rank: run.NoRank, Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref),
 		Also: []run.Ref{s.Last.Ref}, Status: report.Diverged,
-		Says: fmt.Sprintf("%s grew from %.4g to %.4g, then fell to %.4g and stayed there.", s.Name, first, best, median(tail)),
+		Says: fmt.Sprintf("%s grew from %.4g to %.4g, then fell to %.4g and stayed there.", s.Name, first, best, run.Median(tail)),
 	}}
 }
 

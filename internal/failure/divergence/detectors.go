@@ -21,6 +21,10 @@ var detectors = []failure.Detector{
 	{Name: "preference-collapse", Doc: "In preference tuning the chosen answers' reward fell by orders of magnitude.", Run: preferenceCollapse},
 	{Name: "quality-lost", Doc: "PSNR fell decibels below its best and stayed there.", Run: qualityLost},
 	{Name: "loss-never-moves", Doc: "The loss stands still at its first value: nothing is learnt.", Run: lossNeverMoves},
+	{Name: "predicts-uniform", Doc: "Accuracy and loss are those of uniform guesses, though the model had been better or was trained for long.", Run: predictsUniform},
+	{Name: "same-score-always", Doc: "An evaluation score is the same number each time and the loss stands still.", Run: sameScore},
+	{Name: "perplexity-absurd", Doc: "The perplexity lies beyond any vocabulary and does not come down.", Run: perplexityAbsurd},
+	{Name: "reward-falls", Doc: "A reward goes down all the way, far beyond the spread of its early values.", Run: rewardFalls},
 	{Name: "fid-explodes", Doc: "The Fréchet distance of a generator multiplied and stayed high.", Run: fidExplodes},
 	{Name: "start-off-expectation", Doc: "With --task: the first loss is not what a model that knows nothing should have.", Run: offExpectation},
 	{Name: "policy-collapse", Doc: "In reinforcement learning: the KL divergence exploded and the reward is gone.", Run: policyCollapse},
@@ -81,7 +85,8 @@ func objectiveChanges(f *casefile.File) bool {
 func positive(p run.Point) bool { return p.Value > 0 }
 
 // sinceRewind are the finite points since the step last went back: a restart or
-// another run in the same log begins a new history.
+// another run in the same log begins a new history. Steps that are reckoned from
+// a rounded fraction of an epoch may go back by less than two readings.
 func sinceRewind(s *run.Series) []run.Point {
 	if s == nil {
 		return nil
@@ -92,7 +97,10 @@ func sinceRewind(s *run.Series) []run.Point {
 			continue
 		}
 		if n := len(out); n > 0 && p.Step >= 0 && p.Step < out[n-1].Step {
-			out = out[:0]
+			stride := float64(out[n-1].Step-out[0].Step) / float64(n)
+			if float64(out[n-1].Step-p.Step) > 2*stride {
+				out = out[:0]
+			}
 		}
 		out = append(out, p)
 	}
@@ -118,14 +126,14 @@ func rise(pts []run.Point, resumed bool) *climb {
 		}
 	}
 	after := len(smooth) - lo
-	end := median(smooth[len(smooth)-max(2, len(smooth)/20):])
+	end := run.Median(smooth[len(smooth)-max(2, len(smooth)/20):])
 	best := smooth[lo]
 	if best <= 0 || after < max(5, len(smooth)/10) {
 		return nil
 	}
-	noise := spread(pts, smooth)
+	noise := max(spread(pts, smooth), jitter(pts))
 	top := slices.Max(smooth[lo:])
-	first := median(smooth[:max(1, min(3, lo))])
+	first := run.Median(smooth[:max(1, min(3, lo))])
 	switch {
 	case (lo < 2 || first < 1.1*best) && !resumed && (end < neverFell*best && !(first >= 1.5 && end > roseClearly*best && end-best > 3 && sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)))):
 		// it never fell: a loss that begins at its floor (RL, annealed terms, a growing queue) may rise
@@ -134,7 +142,7 @@ func rise(pts []run.Point, resumed bool) *climb {
 		return nil
 	case first > best && end-best < 0.12*(first-best): // a small part of what was learnt
 		return nil
-	case trend(smooth[lo:]) < 0.5 && !sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)):
+	case run.Trend(smooth[lo:]) < 0.5 && !sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)):
 		return nil
 	}
 	c := &climb{best: best, end: end, last: pts[len(pts)-1], weight: 0.7}
@@ -200,7 +208,7 @@ func exploded(s *run.Series, pts []run.Point) *climb {
 		}
 	}
 	lowest, n := at, min(3, len(pts)-at)
-	end := math.Abs(median(values(pts[len(pts)-n:])))
+	end := math.Abs(run.Median(values(pts[len(pts)-n:])))
 	lost := s.NonFiniteAtEnd > 0
 	factor := end / math.Max(base, 1e-3)
 	for i := at; i < len(pts); i++ { // where it left the order of its best values for good
@@ -210,9 +218,9 @@ func exploded(s *run.Series, pts []run.Point) *climb {
 	}
 	c := &climb{best: base, end: end, onset: pts[at], last: pts[len(pts)-1], weight: 0.84}
 	switch {
-	case factor > 1e4 && end > 1e3 && (lost || trend(values(pts[lowest:])) > 0.4):
+	case factor > 1e4 && end > 1e3 && (lost || run.Trend(values(pts[lowest:])) > 0.4):
 		return c
-	case lost && factor > 50 && end > 100 && trend(values(pts[lowest:])) > 0.5:
+	case lost && factor > 50 && end > 100 && run.Trend(values(pts[lowest:])) > 0.5:
 		return c
 	}
 	return nil
@@ -235,8 +243,8 @@ func policyCollapse(f *casefile.File) []failure.Sighting {
 	if len(k) < minPoints || len(r) < minPoints {
 		return nil
 	}
-	early, late := median(k[:max(3, len(k)/10)]), median(k[len(k)-max(3, len(k)/10):])
-	begin, end := median(r[:max(3, len(r)/10)]), median(r[len(r)-max(3, len(r)/10):])
+	early, late := run.Median(k[:max(3, len(k)/10)]), run.Median(k[len(k)-max(3, len(k)/10):])
+	begin, end := run.Median(r[:max(3, len(r)/10)]), run.Median(r[len(r)-max(3, len(r)/10):])
 	best := reward.Max.Value
 	if late < 10 || late < 100*early || end > begin || best-end < 0.8*(best-reward.Min.Value) {
 		return nil

@@ -59,7 +59,7 @@ func preferenceCollapse(f *casefile.File) []failure.Sighting {
 		return nil
 	}
 	v := s.Values()
-	end := median(v[len(v)-max(3, len(v)/10):])
+	end := run.Median(v[len(v)-max(3, len(v)/10):])
 	if end > -20 || end > 10*v[0] && v[0] < -1 {
 		return nil
 	}

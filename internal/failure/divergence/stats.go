@@ -2,7 +2,6 @@ package divergence
 
 import (
 	"math"
-	"slices"
 
 	"github.com/trainmedic/trainmedic/internal/run"
 )
@@ -15,19 +14,13 @@ func values(pts []run.Point) []float64 {
 	return out
 }
 
-func median(v []float64) float64 {
-	w := slices.Clone(v)
-	slices.Sort(w)
-	return w[len(w)/2]
-}
-
 // medians is the running median over a window of w (odd) points.
 func medians(pts []run.Point, w int) []float64 {
 	v := values(pts)
 	out := make([]float64, len(v))
 	for i := range v {
 		lo, hi := max(0, i-w/2), min(len(v), i+w/2+1)
-		out[i] = median(v[lo:hi])
+		out[i] = run.Median(v[lo:hi])
 	}
 	return out
 }
@@ -39,27 +32,18 @@ func spread(pts []run.Point, smooth []float64) float64 {
 	for i, p := range pts {
 		d[i] = math.Abs(p.Value - smooth[i])
 	}
-	return 1.4826 * median(d)
+	return 1.4826 * run.Median(d)
 }
 
-// trend is Kendall's tau of a thinned copy of the values against their order:
-// 1 rises all the way, 0 goes nowhere, -1 falls.
-func trend(v []float64) float64 {
-	step := max(1, len(v)/200)
-	var up, n float64
-	for i := 0; i < len(v); i += step {
-		for j := i + step; j < len(v); j += step {
-			n++
-			switch {
-			case v[j] > v[i]:
-				up++
-			case v[j] < v[i]:
-				up--
-			}
-		}
-	}
-	if n == 0 {
+// jitter is the noise of the points by what separates neighbours: where a window
+// holds few of them, the running median follows the noise itself.
+func jitter(pts []run.Point) float64 {
+	if len(pts) < 3 {
 		return 0
 	}
-	return up / n
+	d := make([]float64, len(pts)-1)
+	for i := range d {
+		d[i] = math.Abs(pts[i+1].Value - pts[i].Value)
+	}
+	return 1.4826 / math.Sqrt2 * run.Median(d)
 }

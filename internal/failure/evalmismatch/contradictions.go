@@ -127,7 +127,8 @@ func apStaysZero(f *casefile.File) []failure.Sighting {
 		last = e
 		n += e.Count
 	}
-	if n < 3 {
+	deep := last != nil && train.Last.Value < 0.25*train.First.Value && train.Last.Step >= 2000
+	if n < 3 && !deep {
 		return nil
 	}
 	s := sighting(0.6, "two-ways", run.Point{Step: last.Step, Ref: first.Ref}, f, fmt.Sprintf("Average precision stays at nothing in all of %d evaluations while the training loss fell from %.4g to %.4g.", n, train.First.Value, train.Last.Value))

@@ -30,6 +30,17 @@ var detectors = []failure.Detector{
 	{Name: "eval-backtest-contradicts", Doc: "R2 is high in validation and gone in a backtest or test of the same model.", Run: backtestContradicts},
 	{Name: "eval-impossible-score", Doc: "A score that no sane scoring gives: an equal error rate above one half, an AUC far below it.", Run: impossible},
 	{Name: "eval-other-file-disagrees", Doc: "A log that only evaluates gives the same score a tenth lower than the training run.", Run: otherFileDisagrees},
+	{Name: "eval-same-score", Doc: "A score is the same number in every evaluation though training goes on to learn.", Run: sameScore},
+	{Name: "eval-opposes-loss", Doc: "A score gets worse in nearly every evaluation while the evaluation loss falls.", Run: opposed},
+	{Name: "eval-lost", Doc: "Evaluation accuracy had been better and is one and the same low number in the last evaluations while training goes on well.", Run: evalLost},
+	{Name: "eval-far-from-training", Doc: "Training knows its data by heart and the evaluation is at the bottom with a loss a hundred times as large.", Run: farFromTraining},
+	{Name: "eval-boxes-against-masks", Doc: "Average precision is nothing for boxes and good for masks of the same detections, or the other way round.", Run: boxesAgainstMasks},
+	{Name: "eval-finds-nothing", Doc: "A detector's losses fell and its precision, recall and mAP are 0 to the end.", Run: yoloFindsNothing},
+	{Name: "eval-recall-without-precision", Doc: "Recall is high and the average precision of every class exactly 0.", Run: recallWithoutPrecision},
+	{Name: "eval-auc-over-one", Doc: "An area under a curve is larger than 1.", Run: overOne},
+	{Name: "eval-perfect-and-not", Doc: "A perfect F1 and a poor average precision of the same scores.", Run: perfectAndNot},
+	{Name: "eval-one-token-each", Doc: "BLEU is 0 and each sentence was scored as one token.", Run: oneTokenEach},
+	{Name: "eval-worse-when-loaded", Doc: "The accuracy of a model that was loaded again is a third below that of the process that trained it.", Run: worseWhenLoaded},
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 

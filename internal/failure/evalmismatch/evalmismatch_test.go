@@ -22,6 +22,20 @@ func rising(i int) float64 { return 1 - 0.6/float64(i) }
 
 func level(v float64) func(int) float64 { return func(int) float64 { return v } }
 
+// wer writes evaluations of a recogniser.
+func wer(rate, loss func(i int) float64) string {
+	var b strings.Builder
+	for i := 1; i <= 7; i++ {
+		fmt.Fprintf(&b, "{'loss': %.4f, 'epoch': %d.0}\n{'eval_loss': %.4f, 'eval_wer': %.2f, 'epoch': %d.0}\n", loss(i), i, loss(i), rate(i), i)
+	}
+	return b.String()
+}
+
+// coco writes the end of one evaluation.
+func coco(kind, ap string) string {
+	return "Evaluate annotation type *" + kind + "*\n Average Precision  (AP) @[ IoU=0.50      | area=   all | maxDets=100 ] = " + ap + "\n"
+}
+
 func TestDetectors(t *testing.T) {
 	sums := "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa  data/train/a.png\nbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb  data/train/b.png\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa  data/test/x.png\n"
 	report25 := "              precision    recall  f1-score   support\nweighted avg       0.25      0.25      0.25       999\n"
@@ -39,6 +53,31 @@ func TestDetectors(t *testing.T) {
 		{"the same files in train and test", "train-test-duplicates", sums, 1},
 		{"a report that contradicts", "eval-report-contradicts", epochs(5, rising, level(0.2), level(0.95)) + report25, 1},
 		{"every text of the same length", "eval-constant-length", strings.Repeat("{'eval_loss': 1.6, 'eval_rouge1': 23.6, 'eval_gen_len': 20.0, 'epoch': 1.0}\n", 3), 1},
+		{"one score in all evaluations, training learns", "eval-same-score", epochs(10, rising, level(6.6), level(0.5714)), 1},
+		{"a good score that saturates", "eval-same-score", epochs(10, rising, level(0.1), level(0.98)), 0},
+		{"an error rate that rises while the loss falls", "eval-opposes-loss", wer(func(i int) float64 { return 30 + float64(i) }, func(i int) float64 { return 1 / float64(i) }), 1},
+		{"an error rate that falls with the loss", "eval-opposes-loss", wer(func(i int) float64 { return 30 - float64(i) }, func(i int) float64 { return 1 / float64(i) }), 0},
+		{"both rise, as over-fitting does", "eval-opposes-loss", wer(func(i int) float64 { return 30 + float64(i) }, func(i int) float64 { return 1 + 0.1*float64(i) }), 0},
+		{"accuracy at one low number in the end", "eval-lost", epochs(8, rising, level(1), func(i int) float64 {
+			if i < 4 {
+				return 0.3
+			}
+			return 0.1
+		}), 1},
+		{"accuracy that wavers", "eval-lost", epochs(8, rising, level(1), func(i int) float64 { return 0.3 - 0.01*float64(i%3) }), 0},
+		{"training by heart, evaluation at the bottom", "eval-far-from-training", "Test score #0: 0.0064\nTest score #1: 15.29\n" + strings.Repeat("Iteration 26020, loss = 0.0023\n", 12), 1},
+		{"boxes nothing, masks good", "eval-boxes-against-masks", coco("bbox", "0.000") + coco("segm", "0.688"), 1},
+		{"both good", "eval-boxes-against-masks", coco("bbox", "0.600") + coco("segm", "0.588"), 0},
+		{"boxes nothing in the first evaluation only", "eval-boxes-against-masks", coco("bbox", "0.000") + coco("segm", "0.200") + coco("bbox", "0.300") + coco("segm", "0.310"), 0},
+		{"recall without precision", "eval-recall-without-precision", "INFO  recall_rcnn_0.3: 0.724503\n" + strings.Repeat("OBJECT_TYPE_TYPE_SIGN_LEVEL_1/AP: 0.0000 \nOBJECT_TYPE_TYPE_SIGN_LEVEL_2/AP: 0.0000 \n", 3), 1},
+		{"an area above one", "eval-auc-over-one", "[51]\tvalidation_0-auc:0.99993\n[52]\tvalidation_0-auc:1.00012\n", 1},
+		{"an area of one", "eval-auc-over-one", "[51]\tvalidation_0-auc:0.99993\n[52]\tvalidation_0-auc:1.00000\n", 0},
+		{"a perfect F1 with a poor precision", "eval-perfect-and-not", "F1:                 100.00\t(Threshold: 0.41)\nAverage Precision:  30.00\n", 1},
+		{"a perfect F1 with a perfect precision", "eval-perfect-and-not", "F1:                 100.00\t(Threshold: 0.41)\nAverage Precision:  100.00\n", 0},
+		{"one token for each sentence", "eval-one-token-each", "| Generate test with beam=5: BLEU4 = 0.00, 1.0/0.0/0.0/0.0 (BP=1.000, ratio=1.000, syslen=3003, reflen=3003)\n", 1},
+		{"a bad model's BLEU", "eval-one-token-each", "| Generate test with beam=5: BLEU4 = 0.00, 9.1/0.0/0.0/0.0 (BP=1.000, ratio=1.010, syslen=63003, reflen=62003)\n", 0},
+		{"a third is lost by loading", "eval-worse-when-loaded", epochs(3, rising, level(0.9), func(i int) float64 { return 0.5 + 0.05*float64(i) }) + "Accuracy of loaded model: 18.30\n", 1},
+		{"the loaded model is as good", "eval-worse-when-loaded", epochs(3, rising, level(0.9), func(i int) float64 { return 0.5 + 0.05*float64(i) }) + "Accuracy of loaded model: 64.90\n", 0},
 		{"texts of different lengths", "eval-constant-length", "{'eval_loss': 1.6, 'eval_gen_len': 61.3, 'epoch': 1.0}\n{'eval_loss': 1.5, 'eval_gen_len': 64.9, 'epoch': 2.0}\n", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -40,13 +40,16 @@ func lossNonFinite(f *casefile.File) []failure.Sighting {
 		if s.LastFinite != nil {
 			says += fmt.Sprintf(" The last finite value was %.4g.", s.LastFinite.Value)
 		}
-		w := 0.8
+		w, status := 0.8, report.Diverged
 		if strings.HasPrefix(s.Name, "eval") {
 			w = 0.45
+			if t := f.Series("loss"); t.Finite() && t.NonFiniteAtEnd == 0 {
+				status = report.Degraded
+			}
 		}
 		out = append(out, failure.Sighting{
 			Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: w, Cause: when(f, p.Step),
-			Rank: s.Rank, Step: p.Step, Ref: p.Ref, Says: says, Text: f.TextAt(p.Ref), Status: report.Diverged,
+			Rank: s.Rank, Step: p.Step, Ref: p.Ref, Says: says, Text: f.TextAt(p.Ref), Status: status,
 		})
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Step < out[j].Step })
@@ -76,7 +79,11 @@ func isLoss(name string) bool {
 	if strings.Contains(n, "scale") || strings.Contains(n, "best") || strings.Contains(n, "count") || strings.Contains(n, "aux") {
 		return false
 	}
-	return strings.Contains(n, "loss") || n == "nll" || n == "ppl" || n == "perplexity" || n == "cost"
+	switch n {
+	case "nll", "ppl", "perplexity", "cost", "box", "obj", "cls", "dfl": // the last four are YOLO's
+		return true
+	}
+	return strings.Contains(n, "loss")
 }
 
 // firstOfLastRun is the point at which the last unbroken stretch of non-finite
@@ -159,6 +166,13 @@ func lossVanished(f *casefile.File) []failure.Sighting {
 		return nil
 	}
 	loss := m.Series["loss"]
+	if norm := m.Series["grad_norm"]; loss == nil && norm != nil && norm.Count >= 5 && norm.NonFinite == norm.Count {
+		return []failure.Sighting{{
+			Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.78, Cause: when(f, norm.First.Step), Rank: run.NoRank, Step: norm.First.Step,
+			Ref: norm.First.Ref, Text: f.TextAt(norm.First.Ref), Status: report.Diverged,
+			Says: fmt.Sprintf("The gradient norm is NaN in all of %d readings and no loss is printed: this logger prints no loss when it is NaN.", norm.Count),
+		}}
+	}
 	if loss == nil || loss.Count < 3 || loss.Last.Step <= loss.First.Step {
 		return nil
 	}

@@ -36,6 +36,11 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{dumpStacks, spawnWorkers, noThreads},
 	},
 	{
+		Name:  "input-starves",
+		Root:  "The steps themselves are as fast as before and wait for their input: the loader's workers, the storage or the host's CPU no longer deliver as fast as the device takes.",
+		Fixes: []report.Fix{processStates, otherStorage, dumpStacks},
+	},
+	{
 		Name:  "storage-hang",
 		Root:  "The storage did not answer: processes wait in the kernel for a file server or disk.",
 		Fixes: []report.Fix{processStates, otherStorage},

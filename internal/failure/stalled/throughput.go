@@ -3,6 +3,7 @@ package stalled
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
@@ -27,20 +28,29 @@ func throughputCollapse(f *casefile.File) []failure.Sighting {
 		if len(v) < 20 {
 			continue
 		}
-		early, late := middle(v[len(v)/10:len(v)/3]), middle(v[len(v)-len(v)/5:])
+		early, late := run.Median(v[len(v)/10:len(v)/3]), run.Median(v[len(v)-len(v)/5:])
 		if early <= 0 || late > 0.5*early || slices.Max(v[len(v)-len(v)/5:]) > 0.8*early {
 			continue
 		}
+		role, weight := report.RoleContext, 0.3
+		if late < early/6 && slices.Max(v[len(v)-max(6, len(v)/5):]) < early/3 && slices.Min(v[len(v)/10:len(v)/3]) > early/2 && !episodic(f) {
+			role, weight = report.RoleCause, 0.62 // that is no slower phase of the same training
+		}
 		return []failure.Sighting{{
-			Type: report.AnomalySlowThroughput, Severity: report.Medium, Role: report.RoleContext, Weight: 0.3, Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
+			Type: report.AnomalySlowThroughput, Severity: report.Medium, Role: role, Weight: weight, Cause: "input-starves", Status: report.Degraded, YieldsTo: []report.Class{report.DataPipeline, report.IOCheckpoint, report.CUDA}, Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
 			Says: fmt.Sprintf("throughput collapsed: %s fell from %.3g to %.3g while the loss went on as before, which points to the data loader or the storage", name, early, late),
 		}}
 	}
 	return nil
 }
 
-func middle(v []float64) float64 {
-	w := slices.Clone(v)
-	slices.Sort(w)
-	return w[len(w)/2]
+// episodic reports whether the run plays episodes: its rate falls when learning
+// begins.
+func episodic(f *casefile.File) bool {
+	for _, s := range f.AllSeries() {
+		if n := strings.ToLower(s.Name); strings.Contains(n, "rew") || strings.Contains(n, "episode") || strings.Contains(n, "ep_len") {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,111 @@
+package divergence
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+// longTrained is how many steps a model has had its chance to learn after.
+const longTrained = 5000
+
+// predictsUniform finds a model whose accuracy is one over the classes and whose
+// cross entropy their logarithm: it gives every class the same probability. That
+// is how training begins; it is a failure where the model had been better, or was
+// trained for long.
+func predictsUniform(f *casefile.File) []failure.Sighting {
+	for _, p := range []struct{ acc, loss string }{{"eval_accuracy", "eval_loss"}, {"eval_accuracy", "loss"}, {"accuracy", "loss"}} {
+		acc, loss := share(f.Series(p.acc)), f.Series(p.loss)
+		if len(acc) < 1 || !loss.Finite() || loss.NonFinite > 0 || objectiveChanges(f) {
+			continue
+		}
+		last := acc[len(acc)-1]
+		end := run.Median(loss.Values()[max(0, len(loss.Points)-5):])
+		if !isUniform(last, end) || len(acc) > 1 && !isUniform(acc[len(acc)-2], end) {
+			continue
+		}
+		best, lowest := 0.0, math.Inf(1)
+		for _, a := range acc {
+			best = math.Max(best, a)
+		}
+		smooth := medians(loss.Points, 3)
+		for _, v := range smooth[:max(0, len(smooth)-2)] {
+			lowest = math.Min(lowest, v)
+		}
+		says := ""
+		switch {
+		case best >= 3*last && len(acc) > 2:
+			says = fmt.Sprintf("Accuracy fell from %.4g back to %.4g", best, last)
+		case lowest <= 0.8*end && len(smooth) > minPoints:
+			says = fmt.Sprintf("The loss had fallen to %.4g and is back at %.4g", lowest, end)
+		case loss.Last.Step >= longTrained && best < 1.5*last:
+			says = fmt.Sprintf("After %d steps accuracy is %.4g", loss.Last.Step, last)
+		default:
+			continue
+		}
+		at := f.Series(p.acc).Last
+		return []failure.Sighting{{
+			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.72, Cause: "collapsed", Rank: run.NoRank, Step: at.Step, Ref: loss.Last.Ref, Text: f.TextAt(loss.Last.Ref),
+			Also: []run.Ref{at.Ref}, Status: report.Diverged,
+			Says: fmt.Sprintf("%s and the loss %.4g is the logarithm of that many classes: the model predicts nothing.", says, end),
+		}}
+	}
+	return nil
+}
+
+// isUniform reports whether an accuracy and a cross entropy belong to uniform
+// guesses. Near one half hard problems come close to it, too: there both must fit.
+func isUniform(acc, loss float64) bool {
+	tolerance := 0.1
+	if acc > 0.3 {
+		tolerance = 0.015
+	}
+	return acc > 1e-5 && acc < 0.56 && math.Abs(math.Log(acc)+loss) < tolerance
+}
+
+// share are the values of an accuracy on the scale 0..1.
+func share(s *run.Series) []float64 {
+	if !s.Finite() || s.Min.Value < 0 || s.Max.Value > 100.001 {
+		return nil
+	}
+	v := s.Values()
+	if s.Max.Value > 1.0001 || s.Max.Value > 0.3 && strings.Contains(s.Name, "%") {
+		for i := range v {
+			v[i] /= 100
+		}
+	}
+	return v
+}
+
+// sameScore finds an evaluation score that is the same number each time while
+// the training loss stands still: the model says one and the same of every sample.
+func sameScore(f *casefile.File) []failure.Sighting {
+	loss := f.Series("loss")
+	if loss == nil {
+		loss = f.Series("XE Loss")
+	}
+	for _, s := range f.AllSeries() {
+		if !s.Finite() || s.NonFinite > 0 || s.Count < 6 || s.Min.Value != s.Max.Value || !failure.PoorScore(s.Name, s.Last.Value) {
+			continue
+		}
+		if !loss.Finite() || loss.Count < s.Count {
+			continue
+		}
+		v := loss.Values()
+		first, last := run.Median(v[:max(1, len(v)/4)]), run.Median(v[len(v)-max(1, len(v)/4):])
+		if last < 0.96*first || first <= 0 || objectiveChanges(f) {
+			continue // it learns something
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "collapsed", Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
+			Also: []run.Ref{s.First.Ref, loss.Last.Ref}, Status: report.Degraded,
+			Says: fmt.Sprintf("%s is %.6g in all of %d evaluations and the loss does not move from %.4g: the model says the same of every sample.", s.Name, s.Last.Value, s.Count, last),
+		}}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package divergence
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+// absurdPerplexity is a perplexity that no text gives: a vocabulary has fewer
+// words, by orders of magnitude.
+const absurdPerplexity = 1e7
+
+// perplexityAbsurd finds a perplexity beyond any vocabulary that does not come
+// down: what an optimiser leaves that has blown up, often cut at exp(100).
+func perplexityAbsurd(f *casefile.File) []failure.Sighting {
+	for _, s := range f.AllSeries() {
+		n := strings.ToLower(s.Name)
+		if n != "perplexity" && n != "ppl" && n != "eval_perplexity" || s.Count < 6 || !s.Finite() {
+			continue
+		}
+		v := s.Values()
+		tail := v[max(0, len(v)-5):]
+		for _, x := range tail {
+			if x < absurdPerplexity {
+				tail = nil
+				break
+			}
+		}
+		if len(tail) < 5 || run.Median(tail) < 0.5*run.Median(v[:max(1, len(v)/2)]) {
+			continue
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyDivergence, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.8, Cause: "too-hot", Rank: s.Rank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
+			Also: []run.Ref{s.First.Ref}, Status: report.Diverged,
+			Says: fmt.Sprintf("%s is %.3g and does not come down: more than any vocabulary has words.", s.Name, s.Last.Value),
+		}}
+	}
+	return nil
+}
+
+// rewardFalls finds a reward that goes down all the way: training makes the policy
+// worse, far beyond the spread of its early episodes.
+func rewardFalls(f *casefile.File) []failure.Sighting {
+	for _, s := range f.AllSeries() {
+		n := strings.ToLower(strings.ReplaceAll(s.Name, " ", "_"))
+		if !rewardNames[n[strings.LastIndexByte(n, '/')+1:]] || len(s.Points) < 10 || !s.Finite() {
+			continue
+		}
+		v := s.Values()
+		third := len(v) / 3
+		early := v[:third]
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, x := range early {
+			lo, hi = math.Min(lo, x), math.Max(hi, x)
+		}
+		end := run.Median(v[len(v)-max(2, len(v)/5):])
+		if run.Trend(v) > -0.7 || lo-end < 5*(hi-lo) || lo-end < math.Abs(run.Median(early)) {
+			continue
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.68, Cause: "policy-drift", Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
+			Also: []run.Ref{s.First.Ref}, Status: report.Degraded,
+			Says: fmt.Sprintf("%s fell from %.4g to %.4g without a turn: training makes the policy worse.", s.Name, run.Median(early), end),
+		}}
+	}
+	return nil
+}
+
+var rewardNames = map[string]bool{
+	"reward": true, "rewards": true, "mean_reward": true, "ep_rew_mean": true, "episode_reward": true, "episode_reward_mean": true,
+	"episodic_return": true, "average_reward": true, "avg_reward": true, "episode_return_mean": true, "return": true,
+}

@@ -1,0 +1,93 @@
+package evalmismatch
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+// overOne finds an area under a curve above 1.
+func overOne(f *casefile.File) []failure.Sighting {
+	for _, s := range f.AllSeries() {
+		if !strings.Contains(strings.ToLower(s.Name), "auc") || !s.Finite() || s.Max.Value <= 1.000001 || s.Max.Value > 1.5 {
+			continue
+		}
+		return []failure.Sighting{sighting(0.75, "two-ways", s.Max, f, fmt.Sprintf("%s is %.6g: no area under a curve is larger than 1, so it is computed wrongly (weights, rounding, ties).", s.Name, s.Max.Value))}
+	}
+	return nil
+}
+
+// perfectAndNot: an evaluator reports a perfect F1 and, for the same scores, an
+// average precision that contradicts it: all scores are tied.
+func perfectAndNot(f *casefile.File) []failure.Sighting {
+	var perfect *casefile.Event
+	for _, e := range f.EventsOf("binary-evaluator") {
+		v, ok := value(e)
+		switch {
+		case !ok:
+		case e.Groups["name"] == "F1" && v >= 99.9:
+			perfect = e
+		case e.Groups["name"] == "F1":
+			perfect = nil
+		case e.Groups["name"] == "Average Precision" && v < 70 && perfect != nil && e.Order-perfect.Order < 6:
+			s := sighting(0.75, "two-ways", run.Point{Step: e.Step, Ref: perfect.Ref}, f, fmt.Sprintf("The evaluator reports an F1 of %s and an average precision of %s for the same scores: they are tied, and no threshold means anything.", perfect.Groups["value"], e.Groups["value"]))
+			s.Text = perfect.Text
+			s.Also = []run.Ref{e.Ref}
+			return []failure.Sighting{s}
+		}
+	}
+	return nil
+}
+
+// oneTokenEach: BLEU is 0 and both sides have exactly as many tokens as there are
+// sentences: the scorer saw each sentence as one token.
+func oneTokenEach(f *casefile.File) []failure.Sighting {
+	for _, e := range f.EventsOf("bleu-lengths") {
+		if e.Groups["sys"] == e.Groups["ref"] && e.Groups["value"] == "0.00" {
+			s := sighting(0.72, "tokenized-references", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("BLEU is 0 and hypotheses and references have the same %s tokens: each sentence was scored as one token.", e.Groups["sys"]))
+			s.Text = e.Text
+			return []failure.Sighting{s}
+		}
+	}
+	return nil
+}
+
+// loadedModel are the words for a model that was read from a file again.
+var loadedModel = regexp.MustCompile(`(?i)\b(?:re-?load(?:ed|ing)?|loaded|restored|from (?:disk|checkpoint|file)|after load)`)
+
+// worseWhenLoaded compares an accuracy of the model in memory with that of the
+// model that was loaded again: the same data, a third of it lost.
+func worseWhenLoaded(f *casefile.File) []failure.Sighting {
+	before, ref := -1.0, run.Ref{}
+	if s := fraction(f.Series("eval_accuracy")); s != nil && s.Finite() {
+		before, ref = s.Last.Value, s.Last.Ref
+	}
+	for _, e := range f.EventsOf("accuracy-line") {
+		v, err := strconv.ParseFloat(e.Groups["value"], 64)
+		if err != nil {
+			continue
+		}
+		if v > 1 {
+			v /= 100
+		}
+		if !loadedModel.MatchString(e.Text) {
+			if before < 0 && e.Step >= 0 {
+				before, ref = v, e.Ref
+			}
+			continue
+		}
+		if before < 0.2 || v > 0.67*before || before-v < 0.15 {
+			continue
+		}
+		s := sighting(0.72, "two-ways", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("Accuracy is %.3g in the process that trained and %.3g for the model that was loaded again.", before, v))
+		s.Text = e.Text
+		s.Also = []run.Ref{ref}
+		return []failure.Sighting{s}
+	}
+	return nil
+}
