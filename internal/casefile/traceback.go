@@ -99,7 +99,7 @@ func (f *File) survived(t *Traceback) bool {
 
 // expected are the words with which a program announces an exception that it
 // caught, on the line before the traceback or on its first line.
-var expected = regexp.MustCompile(`(?i)(\bretry|retrying|will be retried|\bskipp(ed|ing)\b|\bignor(ed|ing)\b|non-fatal|falling back|fits failed with the following|\bcontinuing\b|attempt \d+ (of|/) ?\d+ failed)`)
+var expected = regexp.MustCompile(`(?i)(\bretry|retrying|will be retried|\bskipp(ed|ing)\b|\bignor(ed|ing)\b|non-fatal|falling back|fits failed with the following|\bcontinuing\b|attempt \d+ (of|/) ?\d+ failed|\btrial \S+ failed with (parameters|value))`)
 
 // InFrames reports whether a frame matches.
 func (t *Traceback) InFrames(re *regexp.Regexp) bool {

@@ -5,7 +5,7 @@ package logformat
 var baseNames = map[string]string{
 	"loss": "loss", "lm_loss": "loss", "total_loss": "loss", "avg_loss": "loss", "avr_loss": "loss",
 	"mean_loss": "loss", "running_loss": "loss", "loss_total": "loss", "loss_avg": "loss",
-	"loss_mean": "loss", "avgloss": "loss", "loss_step": "loss", "loss_epoch": "loss", "ce_loss_avg": "loss",
+	"loss_mean": "loss", "avgloss": "loss", "loss_function": "loss", "loss_step": "loss", "loss_epoch": "loss", "ce_loss_avg": "loss",
 	"smoothed_loss": "loss", "loss_train_total": "loss", "crossentropyloss": "loss", "cross_entropy_loss": "loss", "ce_loss": "loss", "trl": "loss", "tel": "eval_loss", "loss_smooth": "loss", "cost": "loss", "average_loss": "loss",
 	"learning_rate": "lr", "lr": "lr", "learningrate": "lr", "lr_group_0": "lr", "lr_0": "lr", "base_lr": "lr",
 	"current_lr": "lr", "lr_adam": "lr", "lr_adamw": "lr", "lr_sgd": "lr", "last_lr": "lr",

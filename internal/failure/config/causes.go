@@ -82,6 +82,17 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{compareConfig, correctValue},
 	},
 	{
+		Name: "schedule-too-short",
+		Root: "The learning-rate schedule was given fewer steps than the run has (a number of its own in the config, counted per device, per epoch or without gradient accumulation), so it ended early and the rest of the run trains nothing.",
+		Fixes: []report.Fix{{
+			Action: "Give the schedule the run's number of optimizer steps (in DeepSpeed: total_num_steps and warmup_num_steps \"auto\")", Risk: report.NeedsApproval, ExpectedImpact: "the learning rate reaches its end with the run",
+			Validate: "at half of the steps the learning rate lies between its peak and its end", TimeToTrySeconds: 300, Confidence: 0.9, Impact: 0.95, Reversible: true,
+		}, {
+			Action: "Go on from the last checkpoint before the learning rate was 0, with the right schedule", Risk: report.NeedsApproval, ExpectedImpact: "keeps what was learnt", Validate: "the loss goes on falling within 200 steps",
+			TimeToTrySeconds: 900, Confidence: 0.75, Impact: 0.8, Reversible: true,
+		}},
+	},
+	{
 		Name: "batch-arithmetic",
 		Root: "Numbers of the configuration do not divide as the program demands: batch size, accumulation, parallel sizes, heads or the number of processes.",
 		Fixes: []report.Fix{

@@ -19,6 +19,11 @@ var detectors = []failure.Detector{
 		Run:  programExceptions,
 	},
 	{
+		Name: "schedule-over",
+		Doc:  "The learning rate is 0 long before the end of the run: the schedule was given too few steps.",
+		Run:  scheduleOver,
+	},
+	{
 		Name: "equal-looking-mismatch",
 		Doc:  "Two values that a check calls different although they print alike: one is a string.",
 		Run:  equalLooking,

@@ -18,6 +18,11 @@ var detectors = []failure.Detector{
 		Run:  dataExceptions,
 	},
 	{
+		Name: "nearly-all-filtered",
+		Doc:  "Nearly all samples of the training data were filtered out before training.",
+		Run:  nearlyAllFiltered,
+	},
+	{
 		Name: "input-ended-early",
 		Doc:  "The input ran out and training did not go on after it.",
 		Run:  inputEnded,

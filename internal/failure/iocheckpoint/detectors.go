@@ -20,6 +20,16 @@ var detectors = []failure.Detector{
 		Run:  fromScratch,
 	},
 	{
+		Name: "weights-under-other-names",
+		Doc:  "A tolerant load misses keys that the file holds under another prefix.",
+		Run:  underOtherNames,
+	},
+	{
+		Name: "resumed-with-fresh-weights",
+		Doc:  "A run goes on at its step with several times the loss that it had there.",
+		Run:  resumedFresh,
+	},
+	{
 		Name: "exception-in-checkpoint-code",
 		Doc:  "An exception that no signature knows, raised inside code that saves or loads checkpoints.",
 		Run:  checkpointExceptions,

@@ -49,11 +49,20 @@ func lossNonFinite(f *casefile.File) []failure.Sighting {
 		}
 		out = append(out, failure.Sighting{
 			Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: w, Cause: when(f, p.Step),
-			Rank: s.Rank, Step: p.Step, Ref: p.Ref, Says: says, Text: f.TextAt(p.Ref), Status: status,
+			Rank: s.Rank, Step: p.Step, Ref: p.Ref, Says: says, Text: f.TextAt(p.Ref), Status: status, YieldsTo: explained(f),
 		})
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Step < out[j].Step })
 	return first(out, 3)
+}
+
+// explained lists the class that explains a loss without a value: where every
+// label is masked there is nothing to take the mean of.
+func explained(f *casefile.File) []report.Class {
+	if f.Has("all-labels-masked") {
+		return []report.Class{report.DataPipeline}
+	}
+	return nil
 }
 
 func first(s []failure.Sighting, n int) []failure.Sighting {
@@ -133,7 +142,7 @@ func lossMasked(f *casefile.File) []failure.Sighting {
 	}
 	return []failure.Sighting{{
 		Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: w, Cause: when(f, start.Step), Rank: run.NoRank,
-		Step: start.Step, Ref: start.Ref, Says: says + ": the logger masks NaN as 0.", Text: f.TextAt(start.Ref), Status: report.Diverged,
+		Step: start.Step, Ref: start.Ref, Says: says + ": the logger masks NaN as 0.", Text: f.TextAt(start.Ref), Status: report.Diverged, YieldsTo: explained(f),
 	}}
 }
 

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+// scheduleOver finds a learning rate that is 0 long before the end of the run: the
+// schedule was given fewer steps than the training has, and the rest trains nothing.
+func scheduleOver(f *casefile.File) []failure.Sighting {
+	s, m := f.Series("lr"), f.Main()
+	if !s.Finite() || m == nil || s.Last.Value != 0 || s.Max.Value <= 0 || len(s.Points) < 20 {
+		return nil
+	}
+	zero, exact := len(s.Points), false
+	for i := len(s.Points) - 1; i >= 0 && s.Points[i].Value == 0; i-- {
+		zero = i
+	}
+	for _, p := range s.Points[:zero] {
+		exact = exact || digits(p.Value)
+	}
+	from := s.Points[min(zero, len(s.Points)-1)]
+	end := max(m.Progress().Total, s.Last.Step)
+	if !exact || len(s.Points)-zero < 10 || zero == 0 || from.Step <= 0 || float64(from.Step) > 0.6*float64(end) {
+		return nil
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: 0.72, Cause: "schedule-too-short", Rank: run.NoRank, Step: from.Step, Ref: from.Ref, Text: f.TextAt(from.Ref),
+		Also: []run.Ref{s.Last.Ref}, Status: report.Degraded,
+		Says: fmt.Sprintf("The learning rate is 0 from step %d of %d on: the rest of the run trains nothing.", from.Step, end),
+	}}
+}
+
+// digits reports whether a number was printed with three significant digits or
+// more: a learning rate in a few decimals may round to 0.
+func digits(v float64) bool {
+	if v <= 0 {
+		return false
+	}
+	m := v / math.Pow(10, math.Floor(math.Log10(v))) * 100
+	return math.Abs(math.Mod(math.Round(m), 10)) > 0
+}

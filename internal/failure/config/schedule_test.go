@@ -1,0 +1,36 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+func TestScheduleOver(t *testing.T) {
+	log := func(format string, lr func(i int) float64) string {
+		var b strings.Builder
+		for i := 1; i <= 60; i++ {
+			fmt.Fprintf(&b, "step %d/1200 | loss %.4f | lr "+format+"\n", i*20, 2-0.01*float64(i), lr(i))
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name, log string
+		want      int
+	}{
+		{"zero after a sixth", log("%.6g", func(i int) float64 { return 2.137e-5 * max(0, 1-float64(i)/10) }), 1},
+		{"zero at the end", log("%.6g", func(i int) float64 { return 2.137e-5 * max(0, 1-float64(i)/60) }), 0},
+		{"four decimals round to zero", log("%.4f", func(i int) float64 { return 3e-4 * max(0, 1-float64(i)/60) }), 0},
+		{"warm-up from zero", log("%.6g", func(i int) float64 { return 2.137e-5 * float64(i) / 60 }), 0},
+		{"never anything else", log("%.6g", func(int) float64 { return 0 }), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := failuretest.Run(t, report.Config, "schedule-over", failuretest.File(t, c.log)); len(got) != c.want {
+				t.Errorf("want %d sightings, got %+v", c.want, got)
+			}
+		})
+	}
+}

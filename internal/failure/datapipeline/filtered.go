@@ -1,0 +1,59 @@
+package datapipeline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
+)
+
+// nearlyAllFiltered compares what a filter threw away with what it left: twenty
+// times as much is a wrong limit or unit, not a cleaning.
+func nearlyAllFiltered(f *casefile.File) []failure.Sighting {
+	for _, e := range f.EventsOf("samples-filtered") {
+		dropped := count(e.Groups["dropped"])
+		kept := count(e.Groups["kept"])
+		also := []run.Ref{}
+		if e.Groups["kept"] == "" {
+			k := keptBefore(f, e)
+			if k == nil {
+				continue
+			}
+			kept, also = count(k.Groups["kept"]), append(also, k.Ref)
+		}
+		if all := count(e.Groups["all"]); all > 0 {
+			dropped = all - kept
+		}
+		if dropped < 1000 || float64(dropped) < 20*float64(kept) {
+			continue
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: 0.72, Cause: "empty-dataset", Rank: e.Rank, Step: -1, Ref: e.Ref, Text: e.Text, Also: also, Status: report.Degraded,
+			Says: fmt.Sprintf("%d samples were filtered out and %d are left to train on.", dropped, kept),
+		}}
+	}
+	return nil
+}
+
+// keptBefore is the line that tells what was loaded, next to the one that tells
+// what was filtered.
+func keptBefore(f *casefile.File, e *casefile.Event) *casefile.Event {
+	for _, k := range f.EventsOf("samples-kept") {
+		if k.Stream == e.Stream && k.Order-e.Order < 4 && e.Order-k.Order < 4 {
+			return k
+		}
+	}
+	return nil
+}
+
+func count(s string) int64 {
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
