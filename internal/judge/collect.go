@@ -6,6 +6,7 @@ package judge
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -42,6 +43,7 @@ type suspect struct {
 	recovered bool
 	sticky    bool
 	live      bool
+	detected  bool         // a detector saw it
 	yielded   report.Class // the class that explains it, "" if none does
 }
 
@@ -63,9 +65,13 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 		if e.Sign.Class == report.NCCL && consequence.MatchString(e.Text) {
 			role = report.RoleSymptom
 		}
+		rank := e.Rank
+		if m := ownRank.FindStringSubmatch(e.Text); rank == run.NoRank && m != nil {
+			rank, _ = strconv.Atoi(m[1])
+		}
 		out = append(out, &suspect{
 			class: e.Sign.Class, role: role, weight: e.Sign.Weight, cause: e.Sign.Cause, id: e.Sign.ID,
-			says: e.Sign.Says, rank: e.Rank, ref: e.Ref, lastRef: e.LastRef, text: e.Text, at: e.At, step: e.Step,
+			says: e.Sign.Says, rank: rank, ref: e.Ref, lastRef: e.LastRef, text: e.Text, at: e.At, step: e.Step,
 			stream: e.Stream, streamNo: no[e.Stream], order: e.Order, count: e.Count, trace: e.Trace,
 			context: e.Context, yields: e.Sign.YieldsTo, sticky: e.Sign.Sticky, live: e.Sign.Live,
 			recovered: f.Recovered(e) || !e.Sign.Sticky && end.after(e.Stream, e.Order, e.At, e.Trace != nil),
@@ -83,6 +89,9 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 	}
 	return out
 }
+
+// ownRank is how ProcessGroupNCCL names the rank that speaks.
+var ownRank = regexp.MustCompile(`ProcessGroup\w+\.cpp:\d+\] \[(?:PG [^\]]*)?Rank (\d+)\]`)
 
 // succeeded reports whether another attempt of the run began after a scheduler
 // had ended this one, and failed in its own way: then that is the one to judge.
@@ -129,7 +138,7 @@ func sighted(c *failure.Class, d *failure.Detector, s failure.Sighting, no map[*
 	v := &suspect{
 		class: c.ID, role: role, weight: s.Weight, cause: s.Cause, id: d.Name, says: s.Says, rank: s.Rank,
 		ref: s.Ref, lastRef: s.Ref, also: s.Also, text: s.Text, step: s.Step, onset: s.Onset, stream: st, count: 1,
-		yields: s.YieldsTo, status: s.Status, recovered: s.Recovered,
+		yields: s.YieldsTo, status: s.Status, recovered: s.Recovered, detected: true,
 	}
 	if st != nil {
 		v.streamNo = no[st]

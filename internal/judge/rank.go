@@ -149,8 +149,8 @@ func rankOfMessage(primary *suspect, all []*suspect) int {
 func waited(all []*suspect) map[int]bool {
 	out := map[int]bool{}
 	for _, s := range all {
-		if s.recovered || s.class != report.NCCL {
-			continue
+		if s.recovered || s.class != report.NCCL || s.detected {
+			continue // a detector names the rank that the others waited for
 		}
 		if s.rank != run.NoRank {
 			out[s.rank] = true
