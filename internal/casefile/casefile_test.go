@@ -184,3 +184,25 @@ func TestAStreamThatBreaksOffIsAGap(t *testing.T) {
 		t.Errorf("want one gap and the five steps, got %+v", f.Gaps)
 	}
 }
+
+// TestNotebookTraceback: a notebook's traceback names its exception first and
+// has frames of two kinds.
+func TestNotebookTraceback(t *testing.T) {
+	const old = "ValueError                                Traceback (most recent call last)\n<ipython-input-18-5a3f9b1c2f77> in <module>\n      9                               steps_per_epoch=60,\n---> 10                               epochs=30)\n\n" +
+		"~/env/lib/python3.7/site-packages/tensorflow/python/ops/nn_impl.py in sigmoid_cross_entropy_with_logits(_sentinel, labels)\n    173       raise ValueError(\n--> 174                        (logits.get_shape()))\n\nValueError: logits and labels must have the same shape\n"
+	const young = "RuntimeError                              Traceback (most recent call last)\nCell In[5], line 3\n      1 import x\n----> 3 train()\n\nFile ~/lib/model.py:412, in Model.train(self)\n    411 a\n--> 412 raise RuntimeError('x')\n\nRuntimeError: Dataset error\n"
+	for _, c := range []struct{ name, log, message, last string }{
+		{"old", old, "logits and labels must have the same shape", "~/env/lib/python3.7/site-packages/tensorflow/python/ops/nn_impl.py:sigmoid_cross_entropy_with_logits: (logits.get_shape()))"},
+		{"young", young, "Dataset error", "~/lib/model.py:Model.train: raise RuntimeError('x')"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := read(t, c.log, plain)
+			if len(f.Tracebacks) != 1 || f.Tracebacks[0].Message != c.message || len(f.Tracebacks[0].Frames) != 2 {
+				t.Fatalf("got %+v", f.Tracebacks)
+			}
+			if got := f.Tracebacks[0].Frames[1].String(); got != c.last {
+				t.Errorf("last frame %q, want %q", got, c.last)
+			}
+		})
+	}
+}

@@ -89,6 +89,7 @@ func (rd *reading) open(l *lineAt, before *Traceback, at int) *Traceback {
 		pre := string(l.text[:at])
 		t.rich = strings.ContainsAny(pre, "╭│─")
 		t.original = strings.HasSuffix(strings.TrimSpace(pre), "Original")
+		t.notebook = notebook(pre)
 		if !t.rich && !t.original && strings.TrimSpace(pre) != "" && strings.ContainsAny(pre, "0123456789[") {
 			t.shape = shapeOf(pre)
 		}

@@ -34,8 +34,9 @@ type Traceback struct {
 	advances    int
 	done        bool
 	rich        bool
-	original    bool // "Original Traceback": a worker's, inside the message of its parent's
-	chain       bool // what follows was raised while this one was being handled
+	notebook    string // the exception's name, where a notebook printed it first
+	original    bool   // "Original Traceback": a worker's, inside the message of its parent's
+	chain       bool   // what follows was raised while this one was being handled
 	chainDirect bool
 	shape       string // of the program's own prefix before the mark
 	lines       int
@@ -135,8 +136,11 @@ func (t *Traceback) feed(line string, ref run.Ref) bool {
 		return false
 	}
 	line = t.cutShape(line)
-	if t.rich {
+	switch {
+	case t.rich:
 		return t.feedRich(line, ref)
+	case t.notebook != "":
+		return t.feedNotebook(line, ref)
 	}
 	if m := frameLine.FindStringSubmatch(line); m != nil {
 		n, _ := strconv.Atoi(m[2])

@@ -135,8 +135,8 @@ func builder(f *casefile.File, rank int) int {
 // waiting are places of a stack or wait channel where a process waits for others.
 var waiting = regexp.MustCompile(`futex_wait|__lll_lock_wait|pthread_cond_(?:timed)?wait|gomp_\w*(?:barrier|wait)|kmp_\w*wait|sem_(?:timed)?wait|(?:acquire|wait|_wait_for_tstate_lock|get) \((?:threading|multiprocessing|queue)|imdecode|pipe_write|pipe_wait|nfs_|rpc_wait|io_schedule|barrier|all_reduce|all_gather|destroy_process_group|_try_get_data|_get_data`)
 
-// nativeFrame is a frame of a native stack, wherever it was pasted.
-var nativeFrame = regexp.MustCompile(`^\s*#\d+\s+\S`)
+// nativeFrame is a frame of a native stack or of py-spy's, wherever it was pasted.
+var nativeFrame = regexp.MustCompile(`^\s*#\d+\s+\S|^ {4}\S+ \([\w./-]+\.py:\d+\)$`)
 
 func aliveNoProgress(f *casefile.File) []failure.Sighting {
 	if failed(f) {
