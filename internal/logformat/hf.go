@@ -66,6 +66,9 @@ func (r *Reader) dict(b []byte, epoch float64, step, total int64, global bool, o
 		r.promote("tqdm")
 	}
 	if out.Phase == PhaseEval && !ended {
+		if step >= 0 && global { // it says after which step the model was evaluated
+			r.course.report(at{from: fromGlobal, step: step, total: total, epoch: epoch, epochs: -1, quiet: true}, out.Format, out.Time, false, -1)
+		}
 		r.here(out)
 		return
 	}

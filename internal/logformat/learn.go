@@ -234,7 +234,7 @@ func (fs *Forms) keep(f *form) {
 // peculiar reports whether the reading of the line may hang on more than its
 // form and numbers.
 func peculiar(b []byte) bool {
-	for _, s := range [...]string{"%)", "% [", "•", "epoch started", " reached", "***** Running ", "***** train metrics", "]\t", ":\t"} {
+	for _, s := range [...]string{"%)", "% [", "•", "epoch started", " reached", "***** Running ", "***** train metrics", "Test score #", "]\t", ":\t"} {
 		if contains(b, s) {
 			return true
 		}
