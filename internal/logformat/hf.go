@@ -12,10 +12,11 @@ func (r *Reader) transformers(l line, out *Reading) bool {
 		return false
 	}
 	b := l.b[i:]
-	if !contains(b, "loss'") && !contains(b, "'train_runtime'") && !contains(b, "'eval_") && !contains(b, "'grad_norm'") {
+	policy := contains(b, "'objective/") || contains(b, "'ppo/") // TRL's dicts of PPO hold no loss
+	if !policy && !contains(b, "loss'") && !contains(b, "'train_runtime'") && !contains(b, "'eval_") && !contains(b, "'grad_norm'") {
 		return false
 	}
-	epoch, step, total, known, global := -1.0, int64(-1), int64(-1), false, false
+	epoch, step, total, known, global := -1.0, int64(-1), int64(-1), policy, false
 	c := counts{step: -1, batch: -1, epoch: -1, told: -1}
 	whole := i == 0 // of a form that can be learned: nothing before it, and no number with a unit counts
 	ps := r.pairs(b)
@@ -47,7 +48,7 @@ func (r *Reader) transformers(l line, out *Reading) bool {
 			}
 		}
 	}
-	if !known || epoch < 0 && step < 0 && !has(b, "{'loss'") && !has(b, "{'eval_") && !has(b, "{'train_") {
+	if !known || epoch < 0 && step < 0 && !policy && !has(b, "{'loss'") && !has(b, "{'eval_") && !has(b, "{'train_") {
 		r.values = r.values[:0]
 		return false
 	}

@@ -3,6 +3,7 @@ package divergence
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -26,8 +27,8 @@ func predictsUniform(f *casefile.File) []failure.Sighting {
 		}
 		last := acc[len(acc)-1]
 		end := run.Median(loss.Values()[max(0, len(loss.Points)-5):])
-		if !isUniform(last, end) || len(acc) > 1 && !isUniform(acc[len(acc)-2], end) {
-			continue
+		if !isUniform(last, end) || len(acc) > 1 && !isUniform(acc[len(acc)-2], end) && (last > 0.1 || acc[len(acc)-2] > 2*last) {
+			continue // one evaluation (or one batch of it) may be so by chance
 		}
 		best, lowest := 0.0, math.Inf(1)
 		for _, a := range acc {
@@ -56,6 +57,34 @@ func predictsUniform(f *casefile.File) []failure.Sighting {
 		}}
 	}
 	return nil
+}
+
+// learningUndone finds a loss that had fallen, rose back to where it began and
+// stays there without a move: what was learnt is gone.
+func learningUndone(f *casefile.File) []failure.Sighting {
+	pts := sinceRewind(f.Series("loss"))
+	if len(pts) < 2*minPoints || f.Series("loss").NonFinite > 0 || objectiveChanges(f) || f.Value("run.resumed") == "true" {
+		return nil
+	}
+	smooth := medians(pts, 5)
+	first, tail := run.Median(smooth[:3]), smooth[len(smooth)-len(smooth)/4:]
+	lo := 0
+	for i, v := range smooth {
+		if v < smooth[lo] {
+			lo = i
+		}
+	}
+	fell := first - smooth[lo]
+	noise := spread(pts[:lo+1], smooth[:lo+1])
+	if lo < 4 || fell < 0.07*first || fell < 4*noise || math.Abs(run.Median(tail)-first) > 0.25*fell || slices.Max(tail)-slices.Min(tail) > 0.15*fell {
+		return nil
+	}
+	at := pts[onset(smooth, lo, smooth[lo], noise)]
+	return []failure.Sighting{{
+		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "collapsed", Rank: run.NoRank, Step: at.Step, Ref: at.Ref, Text: f.TextAt(at.Ref),
+		Also: []run.Ref{pts[len(pts)-1].Ref}, Status: report.Diverged,
+		Says: fmt.Sprintf("The loss had fallen from %.4g to %.4g, rose back to %.4g and stands there.", first, smooth[lo], run.Median(tail)),
+	}}
 }
 
 // isUniform reports whether an accuracy and a cross entropy belong to uniform

@@ -2,6 +2,7 @@ package divergence_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,9 @@ func TestCollapses(t *testing.T) {
 		{"the beginning of a training", "predicts-uniform", classifier(30, 10, func(i int) float64 { return 6.91 + wave(i) }, chance), 0},
 		{"a model that learns", "predicts-uniform", classifier(60, 100, learnt, func(i int) float64 { return 0.01 * float64(i) }), 0},
 		{"a hard problem of two classes", "predicts-uniform", classifier(80, 100, func(i int) float64 { return 0.681 + wave(i) }, func(int) float64 { return 0.551 }), 0},
+		{"learnt, lost again and still", "learning-undone", classifier(80, 100, lost, lostAcc), 1},
+		{"learnt and lost, still moving", "learning-undone", classifier(80, 100, func(i int) float64 { return lost(i) + 0.3*math.Sin(float64(i)/4) }, lostAcc), 0},
+		{"learnt and kept", "learning-undone", classifier(80, 100, learnt, lostAcc), 0},
 		{"one score for ever, no learning", "same-score-always", classifier(80, 10, func(i int) float64 { return 4.1 + wave(i) }, func(int) float64 { return 0.0893 }), 1},
 		{"one score for ever while the loss falls", "same-score-always", classifier(80, 10, learnt, func(int) float64 { return 0.0893 }), 0},
 		{"a good score that saturates", "same-score-always", classifier(80, 10, func(i int) float64 { return 0.1 + wave(i) }, func(int) float64 { return 0.97 }), 0},

@@ -22,12 +22,13 @@ var detectors = []failure.Detector{
 	{Name: "quality-lost", Doc: "PSNR fell decibels below its best and stayed there.", Run: qualityLost},
 	{Name: "loss-never-moves", Doc: "The loss stands still at its first value: nothing is learnt.", Run: lossNeverMoves},
 	{Name: "predicts-uniform", Doc: "Accuracy and loss are those of uniform guesses, though the model had been better or was trained for long.", Run: predictsUniform},
+	{Name: "learning-undone", Doc: "The loss had fallen, rose back to where it began and stands there.", Run: learningUndone},
 	{Name: "same-score-always", Doc: "An evaluation score is the same number each time and the loss stands still.", Run: sameScore},
 	{Name: "perplexity-absurd", Doc: "The perplexity lies beyond any vocabulary and does not come down.", Run: perplexityAbsurd},
 	{Name: "reward-falls", Doc: "A reward goes down all the way, far beyond the spread of its early values.", Run: rewardFalls},
 	{Name: "fid-explodes", Doc: "The Fréchet distance of a generator multiplied and stayed high.", Run: fidExplodes},
 	{Name: "start-off-expectation", Doc: "With --task: the first loss is not what a model that knows nothing should have.", Run: offExpectation},
-	{Name: "policy-collapse", Doc: "In reinforcement learning: the KL divergence exploded and the reward is gone.", Run: policyCollapse},
+	{Name: "policy-collapse", Doc: "In reinforcement learning: the KL divergence exploded or went far below zero, and the reward is gone.", Run: policyCollapse},
 }
 
 const (
@@ -220,10 +221,31 @@ func exploded(s *run.Series, pts []run.Point) *climb {
 	switch {
 	case factor > 1e4 && end > 1e3 && (lost || run.Trend(values(pts[lowest:])) > 0.4):
 		return c
+	case headlong(values(pts)):
+		c.end = math.Abs(c.last.Value)
+		return c
 	case lost && factor > 50 && end > 100 && run.Trend(values(pts[lowest:])) > 0.5:
 		return c
 	}
 	return nil
+}
+
+// headlong reports whether the last values grew in every reading, the last five
+// by more than half each, to more than a thousand times the value they left.
+func headlong(v []float64) bool {
+	from := len(v) - 1
+	for from > 0 && v[from-1] > 0 && v[from] > v[from-1] {
+		from--
+	}
+	if len(v)-from < 6 || v[len(v)-1] < 1e3*v[from] || v[len(v)-1] < 100 {
+		return false
+	}
+	for i := len(v) - 4; i < len(v); i++ {
+		if v[i] < 1.5*v[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 func isLoss(name string) bool {
@@ -235,8 +257,8 @@ func isLoss(name string) bool {
 // a reward that fell back to where it began or below.
 func policyCollapse(f *casefile.File) []failure.Sighting {
 	kl := firstOf(f, "kl", "objective/kl", "approx_kl", "ppo_kl", "actor/ppo_kl", "train/approx_kl", "mean_kl")
-	reward := firstOf(f, "reward", "rewards", "objective/rlhf_reward", "objective/scores", "ep_rew_mean", "rollout/ep_rew_mean", "critic/rewards/mean", "episode_reward", "mean_reward")
-	if kl == nil || reward == nil || len(kl.Points) < minPoints || len(reward.Points) < minPoints {
+	reward := firstOf(f, "reward", "rewards", "objective/rlhf_reward", "objective/scores", "ep_rew_mean", "rollout/ep_rew_mean", "critic/rewards/mean", "episode_reward", "mean_reward", "env/reward_mean", "ppo/returns/mean")
+	if kl == nil || reward == nil {
 		return nil
 	}
 	k, r := kl.Values(), reward.Values()
@@ -246,14 +268,18 @@ func policyCollapse(f *casefile.File) []failure.Sighting {
 	early, late := run.Median(k[:max(3, len(k)/10)]), run.Median(k[len(k)-max(3, len(k)/10):])
 	begin, end := run.Median(r[:max(3, len(r)/10)]), run.Median(r[len(r)-max(3, len(r)/10):])
 	best := reward.Max.Value
-	if late < 10 || late < 100*early || end > begin || best-end < 0.8*(best-reward.Min.Value) {
+	negative := late < -5 && late < -5*math.Abs(early) && run.Trend(k) < -0.6 // an estimate that goes below zero is paid for
+	if !negative && (late < 10 || late < 100*early) || end > begin || best-end < 0.8*(best-reward.Min.Value) {
 		return nil
 	}
 	p := climbOf(kl, 10*max(early, 0.1))
+	if negative {
+		p = climbBelow(kl, 0)
+	}
 	return []failure.Sighting{{
 		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.75, Cause: "policy-drift", Rank: run.NoRank, Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref),
 		Also: []run.Ref{kl.Last.Ref}, Status: report.Diverged,
-		Says: fmt.Sprintf("%s rose from %.3g to %.3g and %s fell from %.3g to %.3g.", kl.Name, early, late, reward.Name, best, end),
+		Says: fmt.Sprintf("%s went from %.3g to %.3g and %s fell from %.3g to %.3g.", kl.Name, early, late, reward.Name, best, end),
 	}}
 }
 

@@ -62,6 +62,16 @@ func TestLossExplosion(t *testing.T) {
 	if got := see(t, "loss-explosion", b.String()); len(got) != 1 {
 		t.Errorf("a critic's loss of 1e12: %+v", got)
 	}
+	var hot strings.Builder
+	for i, v := range []float64{3.4, 2.3, 1.9, 1.88, 2.4, 3.6, 6.8, 19.4, 88.2, 741, 9137} {
+		fmt.Fprintf(&hot, "step %d/9000 | loss %g\n", 20*i, v)
+	}
+	if got := see(t, "loss-explosion", hot.String()); len(got) != 1 {
+		t.Errorf("a loss that multiplies in each reading to the end: %+v", got)
+	}
+	if got := see(t, "loss-explosion", hot.String()+"step 240/9000 | loss 3.1\n"); len(got) != 0 {
+		t.Errorf("a loss that came back: %+v", got)
+	}
 	if got := see(t, "loss-explosion", curve(50, 0.1, func(x float64) float64 { return 5 - x })); len(got) != 0 {
 		t.Errorf("a falling loss: %+v", got)
 	}
@@ -78,6 +88,18 @@ func TestPolicyCollapse(t *testing.T) {
 	}
 	if got := see(t, "policy-collapse", b.String()); len(got) != 1 {
 		t.Errorf("want one sighting, got %+v", got)
+	}
+	for name, c := range map[string]struct {
+		kl, reward float64 // change in a step
+		want       int
+	}{"paid for a negative estimate": {-0.4, -0.05, 1}, "an estimate around nothing": {0, -0.05, 0}, "a policy that gains": {-0.4, 0.05, 0}} {
+		var b strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&b, "{'objective/kl': %.3f, 'ppo/policy/entropy': 1.5, 'env/reward_mean': %.3f}\n", 0.01*float64(i%3-1)+c.kl*float64(i), 0.5+c.reward*float64(i))
+		}
+		if got := see(t, "policy-collapse", b.String()); len(got) != c.want {
+			t.Errorf("%s: want %d sightings, got %+v", name, c.want, got)
+		}
 	}
 }
 

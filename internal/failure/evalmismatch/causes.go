@@ -31,6 +31,25 @@ var causes = []failure.Cause{
 		}},
 	},
 	{
+		Name: "right-padding",
+		Root: "Answers are generated in batches whose prompts are padded on the right, so all but the longest prompt are continued behind padding; the model is better than its score.",
+		Fixes: []report.Fix{{
+			Action: "Set tokenizer.padding_side = 'left' (and a pad token that is masked) for generation only, and evaluate again", Risk: report.NeedsApproval, ExpectedImpact: "the score is that of the model",
+			Validate: "batches of 1 and of 16 give the same answers", TimeToTrySeconds: 600, Confidence: 0.88, Impact: 0.95, Reversible: true,
+		}, {
+			Action: "Generate 20 answers one at a time and compare them with those of the batch", Risk: report.Safe, ExpectedImpact: "shows that padding changes the answers", Validate: "the single answers are right",
+			TimeToTrySeconds: 300, Confidence: 0.85, Impact: 0.5, Reversible: true, LeavesCause: true,
+		}},
+	},
+	{
+		Name: "no-ground-truth",
+		Root: "The evaluation has no ground truth that counts: the annotations are empty, of other image or category ids, or all marked as crowd (or difficult), so every average precision is -1 and says nothing of the model.",
+		Fixes: []report.Fix{{
+			Action: "Load the validation annotations, count those with iscrowd=0 per category and compare image_id and category_id with the detections; repair the export", Risk: report.NeedsApproval, ExpectedImpact: "average precision becomes a number from 0 to 1",
+			Validate: "COCOeval on the ground truth itself gives AP 1.0", TimeToTrySeconds: 900, Confidence: 0.85, Impact: 0.95, Reversible: true,
+		}},
+	},
+	{
 		Name: "predictions-unpaired",
 		Root: "Predictions and labels are compared in different orders (a shuffling loader or generator, a dropped batch, a sampler), so the report judges unrelated pairs.",
 		Fixes: []report.Fix{{

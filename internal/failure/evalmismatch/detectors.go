@@ -41,6 +41,8 @@ var detectors = []failure.Detector{
 	{Name: "eval-perfect-and-not", Doc: "A perfect F1 and a poor average precision of the same scores.", Run: perfectAndNot},
 	{Name: "eval-one-token-each", Doc: "BLEU is 0 and each sentence was scored as one token.", Run: oneTokenEach},
 	{Name: "eval-worse-when-loaded", Doc: "The accuracy of a model that was loaded again is a third below that of the process that trained it.", Run: worseWhenLoaded},
+	{Name: "eval-padded-right", Doc: "Generated texts score badly, their prompts were padded on the right and the loss is good.", Run: paddedRight},
+	{Name: "eval-no-ground-truth", Doc: "The evaluation of boxes has nothing to compare with while training has boxes.", Run: noGroundTruth},
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 

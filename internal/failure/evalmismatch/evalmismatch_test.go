@@ -36,6 +36,20 @@ func coco(kind, ap string) string {
 	return "Evaluate annotation type *" + kind + "*\n Average Precision  (AP) @[ IoU=0.50      | area=   all | maxDets=100 ] = " + ap + "\n"
 }
 
+const (
+	padded  = "A decoder-only architecture is being used, but right-padding was detected! For correct generation results, please set `padding_side='left'` when initializing the tokenizer.\n"
+	nothing = " Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = -1.000\n"
+)
+
+// boxes writes the training lines of a detector.
+func boxes(loss string) string {
+	var b strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&b, "Epoch: [46]  [%3d/812]  eta: 0:05:24  lr: 0.000005  loss: 2.17  loss_ce: 0.1088  loss_bbox: %s\n", 100*i, loss)
+	}
+	return b.String()
+}
+
 func TestDetectors(t *testing.T) {
 	sums := "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa  data/train/a.png\nbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb  data/train/b.png\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa  data/test/x.png\n"
 	report25 := "              precision    recall  f1-score   support\nweighted avg       0.25      0.25      0.25       999\n"
@@ -50,6 +64,11 @@ func TestDetectors(t *testing.T) {
 		{"above chance", "eval-below-chance", "num_labels: 3\n  eval_accuracy = 0.89\n", 0},
 		{"perfect from the first evaluation on while training is not", "eval-perfect-too-early", epochs(6, func(i int) float64 { return 0.5 + 0.05*float64(i) }, level(0.001), level(1)), 1},
 		{"perfect at the end of a good training", "eval-perfect-too-early", epochs(6, rising, level(0.01), func(i int) float64 { return 1 - 0.2/float64(i*i*i) }), 0},
+		{"answers behind padding", "eval-padded-right", wer(level(3), func(i int) float64 { return 1 / float64(i) }) + padded + "test_exact_match = 0.16\n", 1},
+		{"padding that did no harm", "eval-padded-right", wer(level(3), func(i int) float64 { return 1 / float64(i) }) + padded + "test_exact_match = 0.81\n", 0},
+		{"a poor score without padding", "eval-padded-right", wer(level(3), func(i int) float64 { return 1 / float64(i) }) + "test_exact_match = 0.16\n", 0},
+		{"no ground truth though training has boxes", "eval-no-ground-truth", boxes("0.0606") + nothing, 1},
+		{"no boxes anywhere", "eval-no-ground-truth", boxes("0.0000") + nothing, 0},
 		{"the same files in train and test", "train-test-duplicates", sums, 1},
 		{"a report that contradicts", "eval-report-contradicts", epochs(5, rising, level(0.2), level(0.95)) + report25, 1},
 		{"every text of the same length", "eval-constant-length", strings.Repeat("{'eval_loss': 1.6, 'eval_rouge1': 23.6, 'eval_gen_len': 20.0, 'epoch': 1.0}\n", 3), 1},

@@ -91,3 +91,48 @@ func worseWhenLoaded(f *casefile.File) []failure.Sighting {
 	}
 	return nil
 }
+
+// paddedRight finds texts that were generated from right-padded prompts and scored
+// badly, though the loss of the same model is good: most prompts did not end where
+// the model began to write.
+func paddedRight(f *casefile.File) []failure.Sighting {
+	warned := f.EventsOf("right-padded-prompts")
+	loss := f.Series("eval_loss")
+	if loss == nil {
+		loss = f.Series("loss")
+	}
+	if len(warned) == 0 || !loss.Finite() || loss.Count < 2 || loss.Last.Value > 0.8*loss.First.Value && loss.Last.Value > 1 {
+		return nil
+	}
+	for _, e := range f.EventsOf("generated-score") {
+		v, err := strconv.ParseFloat(e.Groups["value"], 64)
+		if err != nil || e.Stream == warned[0].Stream && e.Order < warned[0].Order || v > 0.35 && v <= 1 || v > 35 {
+			continue
+		}
+		s := sighting(0.74, "right-padding", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("The score is %s at a loss of %.4g, and the prompts were padded on the right: what follows the padding is no answer to the prompt.", e.Groups["value"], loss.Last.Value))
+		s.Text = e.Text
+		s.Also = []run.Ref{warned[0].Ref}
+		return []failure.Sighting{s}
+	}
+	return nil
+}
+
+// noGroundTruth finds an evaluation of boxes that has nothing to compare with,
+// while training sees boxes and learns them.
+func noGroundTruth(f *casefile.File) []failure.Sighting {
+	e := f.EventsOf("coco-no-ground-truth")
+	if len(e) == 0 {
+		return nil
+	}
+	for _, s := range f.AllSeries() {
+		n := strings.ToLower(s.Name)
+		if s.Count < 3 || !s.Finite() || s.Last.Value <= 0 || !strings.Contains(n, "box") && !strings.Contains(n, "giou") && !strings.Contains(n, "bbox") {
+			continue
+		}
+		x := sighting(0.8, "no-ground-truth", run.Point{Step: e[0].Step, Ref: e[0].Ref}, f, fmt.Sprintf("Average precision is -1, which means that no ground truth was left to compare with, while training has boxes to learn from (%s %.4g).", s.Name, s.Last.Value))
+		x.Text = e[0].Text
+		x.Also = []run.Ref{s.Last.Ref}
+		return []failure.Sighting{x}
+	}
+	return nil
+}

@@ -55,14 +55,14 @@ func oddCollective(f *casefile.File) []failure.Sighting {
 // behind "Missing ranks:", or "[missing ranks: 2]" behind the tensor's name.
 var (
 	missingHead = regexp.MustCompile(`(?:Missing|Stalled) ranks:\s*$`)
-	missingRow  = regexp.MustCompile(`^\s*(?:\[\d+,\d+\]<std\w+>:\s*)?(\d+): \[`)
+	missingRow  = regexp.MustCompile(`^\s*(?:\[\d+,\d+\]<std\w+>:\s*)?(\d+): \[(.*)`)
 	missingList = regexp.MustCompile(`\[missing ranks: (\d+)((?:, ?\d+)*)\]`)
 )
 
-// missingRank is the one rank that Horovod's reports name as missing, NoRank when
-// they name several or none.
+// missingRank is the one rank that Horovod's reports name as missing, or the one
+// that misses other tensors than all the rest, NoRank when there is none such.
 func missingRank(events []*casefile.Event) int {
-	seen := map[int]bool{}
+	seen := map[int]string{} // what a rank misses
 	for _, e := range events {
 		if e.Context == nil {
 			continue
@@ -74,20 +74,28 @@ func missingRank(events []*casefile.Event) int {
 					return run.NoRank
 				}
 				r, _ := strconv.Atoi(m[1])
-				seen[r] = true
+				seen[r] = ""
 			}
 			m := missingRow.FindStringSubmatch(l)
 			if rows = missingHead.MatchString(strings.TrimSpace(l)) || rows && m != nil; rows && m != nil {
 				r, _ := strconv.Atoi(m[1])
-				seen[r] = true
+				seen[r] = m[2]
 			}
 		}
 	}
-	if len(seen) != 1 {
-		return run.NoRank
+	by := map[string][]int{}
+	for r, tensors := range seen {
+		by[tensors] = append(by[tensors], r)
 	}
-	for r := range seen {
-		return r
+	odd := run.NoRank
+	for _, ranks := range by {
+		switch {
+		case len(ranks) > 1 && len(ranks) == len(seen)-1: // the others agree
+		case len(ranks) == 1 && len(by) <= 2 && len(seen) != 2:
+			odd = ranks[0]
+		default:
+			return run.NoRank
+		}
 	}
-	return run.NoRank
+	return odd
 }

@@ -38,6 +38,8 @@ func TestMissingRank(t *testing.T) {
 	}{
 		{"one", warning + "[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:2: [grads_0, grads_3]\n", 2},
 		{"the same one again", strings.Repeat(warning+"[1,0]<stderr>:Stalled ranks:\n[1,0]<stderr>:6: [allreduce.0, allreduce.1 ...]\n", 3), 6},
+		{"one against the rest", warning + "[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:0: [val]\n[1,0]<stderr>:1: [val]\n[1,0]<stderr>:2: [grads_0, grads_3]\n", 2},
+		{"one against one", warning + "[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:0: [val]\n[1,0]<stderr>:2: [grads_0]\n", run.NoRank},
 		{"two", warning + "[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:2: [grads_0]\n[1,0]<stderr>:3: [grads_0]\n", run.NoRank},
 		{"not named: the rank that speaks is not the one", warning, run.NoRank},
 	} {
