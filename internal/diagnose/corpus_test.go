@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func (s score) rate() float64 { return float64(s.right) / math.Max(1, float64(s.
 
 // tally is what a set of cases came to.
 type tally struct {
-	primary, evidence, rank, step, status, tasks score
+	primary, lenient, evidence, rank, step, status, tasks score
 	alarms                                       int
 	bins                                         map[int][2]float64
 }
@@ -74,7 +75,7 @@ func count(t *testing.T, pattern string) *tally {
 		w, d := judge(t, doctor, filepath.Dir(file))
 		y.add(t, path.Base(filepath.Dir(file)), w, d)
 	}
-	t.Logf("accuracy %.3f evidence %.3f rank %.3f step %.3f status %.3f tasks %.3f ece %.3f", y.primary.rate(), y.evidence.rate(), y.rank.rate(), y.step.rate(), y.status.rate(), y.tasks.rate(), y.ece())
+	t.Logf("accuracy %.3f lenient %.3f evidence %.3f rank %.3f step %.3f status %.3f tasks %.3f ece %.3f", y.primary.rate(), y.lenient.rate(), y.evidence.rate(), y.rank.rate(), y.step.rate(), y.status.rate(), y.tasks.rate(), y.ece())
 	return y
 }
 
@@ -88,7 +89,7 @@ func (y *tally) add(t *testing.T, id string, w want, d *report.Diagnosis) {
 		return
 	}
 	ok := y.primary.add(d.PrimaryCause == w.Primary)
-	if !ok {
+	if !y.lenient.add(ok || slices.Contains(w.Acceptable, d.PrimaryCause)) {
 		t.Logf("%s: want %s, got %s (%.2f): %v", id, w.Primary, d.PrimaryCause, d.CauseConfidence, d.Evidence)
 	}
 	b := y.bins[min(4, int(d.CauseConfidence*5))]
@@ -149,10 +150,10 @@ func TestCorpus(t *testing.T) {
 // TestFreshCases holds what was learnt from sets that were once unseen.
 func TestFreshCases(t *testing.T) {
 	if testing.Short() {
-		t.Skip("some 400 runs")
+		t.Skip("some 800 runs")
 	}
 	y := count(t, "testdata/fresh/*/*/want.json")
-	hold(t, floor{"accuracy", y.primary, 0.93}, floor{"evidence", y.evidence, 0.93}, floor{"step", y.step, 0.88}, floor{"status", y.status, 0.92})
+	hold(t, floor{"accuracy", y.primary, 0.90}, floor{"lenient accuracy", y.lenient, 0.95}, floor{"evidence", y.evidence, 0.92}, floor{"rank", y.rank, 0.83}, floor{"step", y.step, 0.90}, floor{"status", y.status, 0.92})
 }
 
 // TestHealthyLogs: no healthy run is called failed.
