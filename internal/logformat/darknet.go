@@ -7,7 +7,7 @@ import "bytes"
 func (r *Reader) darknet(l line, out *Reading) bool {
 	i := bytes.Index(l.b, []byte(" avg loss, "))
 	if i < 0 {
-		if i = bytes.Index(l.b, []byte(" avg, ")); i < 0 || !has(l.b[i:], " rate, ") {
+		if i = bytes.Index(l.b, []byte(" avg, ")); i < 0 || !contains(l.b[i:], " rate, ") {
 			return false
 		}
 	}

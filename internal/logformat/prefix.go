@@ -208,7 +208,7 @@ func (p *Prefix) numbered(b []byte) int {
 	if n == 0 || n > 5 || i+n >= len(b) || b[i+n] != ':' || p.Rank != run.NoRank {
 		return 0
 	}
-	if i+n+1 < len(b) && b[i+n+1] != ' ' || has(b[:min(len(b), 60)], " avg") && has(b, " rate, ") { // Darknet's iteration
+	if i+n+1 < len(b) && b[i+n+1] != ' ' || contains(b[:min(len(b), 60)], " avg") && contains(b, " rate, ") { // Darknet's iteration
 		return 0
 	}
 	p.Rank = int(v)
