@@ -151,6 +151,14 @@ var causes = []failure.Cause{
 		},
 	},
 	{
+		Name: "columns-removed",
+		Root: "The Trainer removed every column of the data set, because none bears the name of an argument of the model's forward (a wrapper such as PEFT hides them, or the collator wanted the raw columns), so the data set is empty.",
+		Fixes: []report.Fix{
+			look("Print the data set's column names beside the arguments of model.forward, and the Trainer's message on ignored columns", "shows that no column is left", "all columns are in the list of ignored ones", 60),
+			fix("Set remove_unused_columns=False (or map the data to input_ids, attention_mask and labels first)", "removes the failure", "the first batch holds the model's inputs and step 1 completes", 120, 0.9),
+		},
+	},
+	{
 		Name: "vocab-mismatch",
 		Root: "The tokenizer does not have what the run needs of it, or does not belong to this model.",
 		Fixes: []report.Fix{

@@ -58,6 +58,11 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{findSample, guardSample},
 	},
 	{
+		Name:  "spans-misaligned",
+		Root:  "The annotated spans do not begin and end where tokens do (offsets counted from 1, bytes taken for characters, text changed after annotation), so they were left out and hardly an entity is left to learn.",
+		Fixes: []report.Fix{realignSpans},
+	},
+	{
 		Name:  "input-ran-out",
 		Root:  "The input gave fewer batches than the run asked for: steps per epoch times epochs, or the share of one worker, exceed what the data holds.",
 		Fixes: []report.Fix{fitSteps, repeatInput},

@@ -23,6 +23,11 @@ var detectors = []failure.Detector{
 		Run:  nearlyAllFiltered,
 	},
 	{
+		Name: "annotations-lost",
+		Doc:  "Annotated spans were left out because no token begins where they do, and the score stays at nothing.",
+		Run:  annotationsLost,
+	},
+	{
 		Name: "input-ended-early",
 		Doc:  "The input ran out and training did not go on after it.",
 		Run:  inputEnded,

@@ -57,3 +57,24 @@ func count(s string) int64 {
 	}
 	return n
 }
+
+// annotationsLost finds annotated spans that the tokenizer could not place, and a
+// score of entities that stays at nothing: hardly one of them reached the model.
+func annotationsLost(f *casefile.File) []failure.Sighting {
+	lost := f.EventsOf("spacy-misaligned-entities")
+	if len(lost) == 0 {
+		return nil
+	}
+	for _, name := range []string{"ENTS_F", "SPANS_SC_F", "SCORE"} {
+		s := f.Series(name)
+		if !s.Finite() || s.Count < 3 || s.Max.Value > 2 || s.Max.Value <= 1 && s.Max.Value > 0.02 {
+			continue
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: 0.76, Cause: "spans-misaligned", Rank: lost[0].Rank, Step: -1, Ref: lost[0].Ref, Text: lost[0].Text,
+			Also: []run.Ref{s.Last.Ref}, Status: report.Degraded,
+			Says: fmt.Sprintf("Annotated spans do not lie on token boundaries and were left out, and %s is %.2g in all of %d evaluations.", name, s.Max.Value, s.Count),
+		}}
+	}
+	return nil
+}

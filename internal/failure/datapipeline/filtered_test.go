@@ -24,3 +24,28 @@ func TestNearlyAllFiltered(t *testing.T) {
 		})
 	}
 }
+
+func TestAnnotationsLost(t *testing.T) {
+	const warned = "UserWarning: [W030] Some entities could not be aligned in the text \"10 boxes of lettuce\" with entities \"[(1, 3, 'QTY')]\".\n"
+	table := func(score string) string {
+		rows := "E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  ENTS_P  ENTS_R  SCORE \n---  ------  ------------  --------  ------  ------  ------  ------\n"
+		for _, step := range []string{"200", "400", "600", "800"} {
+			rows += "  2     " + step + "         16.94    226.87   " + score + "   " + score + "   " + score + "   " + score + "\n"
+		}
+		return rows
+	}
+	for _, c := range []struct {
+		name, log string
+		want      int
+	}{
+		{"all spans lost", warned + table(" 0.00"), 1},
+		{"a few lost", warned + table("71.20"), 0},
+		{"nothing learnt, nothing lost", table(" 0.00"), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := failuretest.Run(t, report.DataPipeline, "annotations-lost", failuretest.File(t, c.log)); len(got) != c.want {
+				t.Errorf("want %d sightings, got %+v", c.want, got)
+			}
+		})
+	}
+}

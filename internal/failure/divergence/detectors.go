@@ -58,7 +58,7 @@ func lossBlowUp(f *casefile.File) []failure.Sighting {
 		}
 		return []failure.Sighting{{
 			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: v.weight, Cause: "too-hot",
-			Rank: run.NoRank, Step: v.onset.Step, Ref: v.onset.Ref, Text: f.TextAt(v.onset.Ref), Also: []run.Ref{v.last.Ref}, Status: report.Diverged,
+			Rank: run.NoRank, Step: v.onset.Step, Ref: v.onset.Ref, Text: f.TextAt(v.onset.Ref), Also: []run.Ref{v.there.Ref, v.last.Ref}, Status: report.Diverged,
 			Says: fmt.Sprintf("%s rose from %.4g (step %d) to %.4g (step %d) and did not come down: %.1f times its own noise.", name, v.best, v.onset.Step, v.end, v.last.Step, v.noises),
 		}}
 	}
@@ -111,6 +111,7 @@ func sinceRewind(s *run.Series) []run.Point {
 type climb struct {
 	best, end, noises, weight float64
 	onset, last               run.Point
+	there                     run.Point // where it first reached the level of the end
 }
 
 // rise is how the series left its best level, or nil when it did not. After a
@@ -135,8 +136,12 @@ func rise(pts []run.Point, resumed bool) *climb {
 	noise := max(spread(pts, smooth), jitter(pts))
 	top := slices.Max(smooth[lo:])
 	first := run.Median(smooth[:max(1, min(3, lo))])
+	begun := best // a pre-trained model's very first loss may be its best
+	if lo < 3 {
+		begun = min(best, pts[0].Value)
+	}
 	switch {
-	case (lo < 2 || first < 1.1*best) && !resumed && (end < neverFell*best && !(first >= 1.5 && end > roseClearly*best && end-best > 3 && sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)))):
+	case (lo < 2 || first < 1.1*best) && !resumed && (end < neverFell*best && !(first >= 1.5 && end > roseClearly*begun && end-begun > 3 && sustained(smooth, onset(smooth, lo, best, noise), best+recovers*(end-best)))):
 		// it never fell: a loss that begins at its floor (RL, annealed terms, a growing queue) may rise
 		return nil
 	case end < riseOver*best, end-best < noiseOver*noise, end-best < recovers*(top-best):
@@ -147,7 +152,14 @@ func rise(pts []run.Point, resumed bool) *climb {
 		return nil
 	}
 	c := &climb{best: best, end: end, last: pts[len(pts)-1], weight: 0.7}
-	c.onset = pts[onset(smooth, lo, best, noise)]
+	from := onset(smooth, lo, best, noise)
+	c.onset, c.there = pts[from], c.last
+	for i := from; i < len(pts); i++ {
+		if smooth[i] >= best+0.9*(end-best) {
+			c.there = pts[i]
+			break
+		}
+	}
 	c.noises = (end - best) / math.Max(noise, 1e-12)
 	if end > 2*best {
 		c.weight = 0.82

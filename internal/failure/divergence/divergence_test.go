@@ -41,6 +41,8 @@ func TestLossBlowUp(t *testing.T) {
 			}
 			return falls(x)
 		}, 1},
+		{"a pre-trained model's first loss is its best", func(x float64) float64 { return 2.1 + 3.6*math.Min(1, 12*x) }, 1},
+		{"begins at its floor and rises a little", func(x float64) float64 { return 0.3 + 0.3*math.Min(1, 12*x) }, 0},
 		{"falls", falls, 0},
 		{"a spike that comes down", func(x float64) float64 { return falls(x) + 30*math.Exp(-math.Pow((x-0.5)/0.02, 2)) }, 0},
 		{"creeps up a little, as over-fitting does", func(x float64) float64 { return falls(x) + 0.2*math.Max(0, x-0.5) }, 0},

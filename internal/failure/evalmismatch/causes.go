@@ -50,6 +50,16 @@ var causes = []failure.Cause{
 		}},
 	},
 	{
+		Name: "ids-differ",
+		Root: "Ground truth and predictions name categories or images by different ids (from 0 on one side, from 1 on the other; file names against numbers), so hardly a box meets its own.",
+		Fixes: []report.Fix{{
+			Action: "Map the predictions' category_id and image_id to those of the annotation file, and evaluate again", Risk: report.NeedsApproval, ExpectedImpact: "both metrics agree",
+			Validate: "the AP50 of pycocotools lies within 0.03 of the trainer's own", TimeToTrySeconds: 600, Confidence: 0.88, Impact: 0.95, Reversible: true,
+		}, {
+			Action: "Print the ids of one image and box from both files", Risk: report.Safe, ExpectedImpact: "shows which ids differ", Validate: "the same box has another category_id or image_id", TimeToTrySeconds: 120, Confidence: 0.9, Impact: 0.5, Reversible: true, LeavesCause: true,
+		}},
+	},
+	{
 		Name: "predictions-unpaired",
 		Root: "Predictions and labels are compared in different orders (a shuffling loader or generator, a dropped batch, a sampler), so the report judges unrelated pairs.",
 		Fixes: []report.Fix{{

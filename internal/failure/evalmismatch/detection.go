@@ -2,6 +2,7 @@ package evalmismatch
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
@@ -82,4 +83,24 @@ func recallWithoutPrecision(f *casefile.File) []failure.Sighting {
 	s := sighting(0.75, "two-ways", run.Point{Step: -1, Ref: aps[0].Ref}, f, fmt.Sprintf("Recall is %.3f and the average precision of every class exactly 0: the metric does not match classes or boxes with the ground truth.", best))
 	s.Text = aps[0].Text
 	return []failure.Sighting{s}
+}
+
+// ownAgainstCOCO: the trainer's own average precision is good and pycocotools finds
+// nothing in the same predictions: ids of categories or images do not meet.
+func ownAgainstCOCO(f *casefile.File) []failure.Sighting {
+	own := f.Series("mAP50")
+	if !own.Finite() || own.Last.Value < 0.2 {
+		return nil
+	}
+	for _, e := range f.EventsOf("coco-ap") {
+		v, ok := value(e)
+		if !ok || v < 0 || v > 0.1*own.Last.Value || strings.Contains(e.Text, "bbox_mAP") {
+			continue
+		}
+		s := sighting(0.76, "ids-differ", run.Point{Step: e.Step, Ref: e.Ref}, f, fmt.Sprintf("pycocotools gives an AP50 of %.3g where the trainer's own metric is %.3g.", v, own.Last.Value))
+		s.Text = e.Text
+		s.Also = []run.Ref{own.Last.Ref}
+		return []failure.Sighting{s}
+	}
+	return nil
 }

@@ -43,6 +43,7 @@ var detectors = []failure.Detector{
 	{Name: "eval-worse-when-loaded", Doc: "The accuracy of a model that was loaded again is a third below that of the process that trained it.", Run: worseWhenLoaded},
 	{Name: "eval-padded-right", Doc: "Generated texts score badly, their prompts were padded on the right and the loss is good.", Run: paddedRight},
 	{Name: "eval-no-ground-truth", Doc: "The evaluation of boxes has nothing to compare with while training has boxes.", Run: noGroundTruth},
+	{Name: "eval-own-against-coco", Doc: "The trainer's own average precision is good and pycocotools finds nothing in the same predictions.", Run: ownAgainstCOCO},
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 

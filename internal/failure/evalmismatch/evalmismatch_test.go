@@ -50,6 +50,11 @@ func boxes(loss string) string {
 	return b.String()
 }
 
+// yolo writes the validation of a detector.
+func yolo(map50 string) string {
+	return "               Class     Images     Labels          P          R     mAP@.5 mAP@.5:.95: 100%|██████████| 13/13 [00:11<00:00,  1.09it/s]\n                 all        399       1081      0.827      0.642      " + map50 + "      0.462\n"
+}
+
 func TestDetectors(t *testing.T) {
 	sums := "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa  data/train/a.png\nbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb  data/train/b.png\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa  data/test/x.png\n"
 	report25 := "              precision    recall  f1-score   support\nweighted avg       0.25      0.25      0.25       999\n"
@@ -69,6 +74,9 @@ func TestDetectors(t *testing.T) {
 		{"a poor score without padding", "eval-padded-right", wer(level(3), func(i int) float64 { return 1 / float64(i) }) + "test_exact_match = 0.16\n", 0},
 		{"no ground truth though training has boxes", "eval-no-ground-truth", boxes("0.0606") + nothing, 1},
 		{"no boxes anywhere", "eval-no-ground-truth", boxes("0.0000") + nothing, 0},
+		{"pycocotools against the trainer's own metric", "eval-own-against-coco", yolo("0.729") + " Average Precision  (AP) @[ IoU=0.50      | area=   all | maxDets=100 ] = 0.002\n", 1},
+		{"both metrics agree", "eval-own-against-coco", yolo("0.729") + " Average Precision  (AP) @[ IoU=0.50      | area=   all | maxDets=100 ] = 0.731\n", 0},
+		{"a model that finds nothing", "eval-own-against-coco", yolo("0.011") + " Average Precision  (AP) @[ IoU=0.50      | area=   all | maxDets=100 ] = 0.001\n", 0},
 		{"the same files in train and test", "train-test-duplicates", sums, 1},
 		{"a report that contradicts", "eval-report-contradicts", epochs(5, rising, level(0.2), level(0.95)) + report25, 1},
 		{"every text of the same length", "eval-constant-length", strings.Repeat("{'eval_loss': 1.6, 'eval_rouge1': 23.6, 'eval_gen_len': 20.0, 'epoch': 1.0}\n", 3), 1},

@@ -24,6 +24,14 @@ var causes = []failure.Cause{
 		}, useBF16, lowerLR},
 	},
 	{
+		Name: "fp16-latents",
+		Root: "The VAE overflows in fp16 (that of SDXL is known for it), so the latents of the images are NaN; replaced by zeros they teach the model nothing, whatever the loss says.",
+		Fixes: []report.Fix{{
+			Action: "Run the VAE in fp32 (--no_half_vae) or with a VAE that was repaired for fp16, and delete cached latents", Risk: report.NeedsApproval,
+			ExpectedImpact: "latents are finite and the images are learnt", Validate: "the message does not come again, and samples change with training", TimeToTrySeconds: 300, Confidence: 0.92, Impact: 0.95, Reversible: true,
+		}},
+	},
+	{
 		Name: "degenerate-samples",
 		Root: "Samples without content (length 0, empty boxes, negative sizes, a zero mask) give a division by zero or the logarithm of a non-positive number in the loss, and that NaN poisons the weights.",
 		When: degenerateSamples,
