@@ -49,8 +49,8 @@ func (s score) rate() float64 { return float64(s.right) / math.Max(1, float64(s.
 // tally is what a set of cases came to.
 type tally struct {
 	primary, lenient, evidence, rank, step, status, tasks score
-	alarms                                       int
-	bins                                         map[int][2]float64
+	alarms                                                int
+	bins                                                  map[int][2]float64
 }
 
 // ece is the expected calibration error of the stated confidence, in five bins.
