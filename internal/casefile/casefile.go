@@ -33,6 +33,11 @@ type File struct {
 	Framework   string // detected or given
 	Task        string // what the user said: classification, regression, language-modeling
 	At          time.Time
+	// Following says that further Adds continue the streams of this one: lines,
+	// readers and tracebacks go on, and a last line without its end waits for
+	// the next look. Set it before the first Add.
+	Following bool
+	Pulse     Pulse // the rhythm of the run's progress, over the looks
 
 	matcher      *Matcher
 	forms        *logformat.Forms
@@ -43,13 +48,14 @@ type File struct {
 	facts        map[string]int         // key -> index of the newest fact
 	contextCount int
 	blockSize    int
-	workers      int // 0: one a core
+	workers      int                 // 0: one a core
+	readings     map[string]*reading // of a followed run, by the stream's name
 }
 
 // New is an empty case file that looks for the matcher's signs.
 func New(m *Matcher) *File {
 	forms := logformat.NewForms()
-	return &File{matcher: m, forms: forms, late: forms.Late(), memo: newMemo(), samples: map[string]*run.Series{}, facts: map[string]int{}, blockSize: blockSize}
+	return &File{matcher: m, forms: forms, late: forms.Late(), memo: newMemo(), samples: map[string]*run.Series{}, facts: map[string]int{}, blockSize: blockSize, readings: map[string]*reading{}}
 }
 
 // Stream is what is known of one log after it was read.
@@ -90,6 +96,7 @@ type RankReader struct {
 	LastStep  int64
 	LastRef   run.Ref   // the last line that reported progress
 	LastTime  time.Time // when it did
+	Gaps      Gaps      // between lines of progress that have a time
 	EvalLast  run.Ref   // the last evaluation line
 	Evals     int
 	lastOrder int           // of its last line
@@ -129,6 +136,10 @@ const maxFacts = 5000
 
 // AddFact records a fact; the newest of a key wins.
 func (f *File) AddFact(v run.Fact) {
+	if i, ok := f.facts[v.Key]; ok && (f.Following && f.Facts[i].From == v.From || len(f.Facts) >= maxFacts) {
+		f.Facts[i] = v
+		return
+	}
 	if len(f.Facts) >= maxFacts {
 		return
 	}
