@@ -23,9 +23,15 @@ type Pulse struct {
 	Gaps     Gaps      // between steps as the looks saw them, for logs without times
 	Gauges   map[string][]Gauge
 
+	Tasked  time.Time // the last look that saw a task of a pipeline change its state
 	seen    seen
-	words   int // lines seen
-	Repeats int // looks in a row that saw new lines and no progress
+	tasks   string
+	forms   []string  // of the last lines, newest last
+	words   int       // lines seen
+	Repeats int       // looks in a row that saw new lines and no progress
+	Silent  int       // looks in a row that saw no new line
+	Stirred time.Time // the last look that saw a line of a form that was not among the last ones
+	Last    bool      // there will be no other look; the watch sets it
 }
 
 // Beat is where the run's own step stood at a look.
@@ -49,9 +55,9 @@ const (
 
 // seen is what moves when a run makes progress.
 type seen struct {
-	steps, evals, checkpoints int
-	last                      int64
-	bars                      string
+	steps, evals, losses, checkpoints int
+	last                              int64
+	bars                              string
 }
 
 // beat takes what the look that was just added says of progress.
@@ -61,20 +67,51 @@ func (p *Pulse) beat(f *File, facts []run.Fact) {
 	}
 	p.Looks++
 	p.gauge(f.At, facts)
+	if tasks := taskStates(f.Pipeline); tasks != p.tasks {
+		p.tasks, p.Tasked = tasks, f.At
+	}
 	now, words := f.progressSeen()
 	if p.Looks == 1 {
 		p.Begun, p.Moved, p.Spoke = f.At, f.lastWritten(), f.lastWritten()
 	} else {
+		p.Silent++
 		if words != p.words {
-			p.Spoke = f.At
+			p.Spoke, p.Silent = f.At, 0
 			p.Repeats++
 		}
 		if now != p.seen {
 			p.Moved, p.Repeats = f.At, 0
 		}
 	}
+	p.stir(f)
 	p.step(f, now)
 	p.seen, p.words = now, words
+}
+
+const maxForms = 24
+
+// stir notes whether the last lines say something new: a heartbeat repeats
+// itself but for its numbers.
+func (p *Pulse) stir(f *File) {
+	if p.Spoke != f.At {
+		return
+	}
+	for _, s := range f.Logs() {
+		for _, l := range s.Tail[max(0, len(s.Tail)-3):] {
+			form := strings.Map(func(r rune) rune {
+				if r >= '0' && r <= '9' {
+					return -1
+				}
+				return r
+			}, clip(l.Text, 120))
+			if !slices.Contains(p.forms, form) {
+				p.forms, p.Stirred = append(p.forms, form), f.At
+			}
+		}
+	}
+	if n := len(p.forms) - maxForms; n > 0 {
+		p.forms = slices.Delete(p.forms, 0, n)
+	}
 }
 
 // step notes a new step and, where lines have no time, learns how long one takes.
@@ -111,6 +148,9 @@ func (f *File) progressSeen() (seen, int) {
 			r := s.Readers[rank]
 			v.steps += r.Advances
 			v.evals += r.Evals
+			if s := r.Series["loss"]; s != nil {
+				v.losses += s.Count
+			}
 			v.last = max(v.last, r.LastStep)
 		}
 		v.bars += lastBar(s)
@@ -154,6 +194,19 @@ func (f *File) lastWritten() time.Time {
 		return f.At
 	}
 	return last
+}
+
+// taskStates is the state of a pipeline and of each of its tasks.
+func taskStates(p *run.Pipeline) string {
+	if p == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(p.State)
+	for _, t := range p.Tasks {
+		b.WriteString(" " + t.Name + "=" + t.State)
+	}
+	return b.String()
 }
 
 // gauged are the prefixes of facts that are quantities of the run's host.

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/trainmedic/trainmedic/internal/diagnose"
+	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/source"
 )
 
@@ -25,9 +26,15 @@ type Doctor interface {
 	Diagnose(ctx context.Context, r diagnose.Request) (*diagnose.Result, error)
 }
 
+// Monitor opens watches.
+type Monitor interface {
+	Open(ctx context.Context, r monitor.Request, told *monitor.Told) (*monitor.Watch, error)
+}
+
 // Deps is what the composition root hands to the commands.
 type Deps struct {
 	Doctor  Doctor
+	Monitor Monitor
 	Sources source.Registry
 	Version string
 	// Serve runs the MCP server on the given streams until ctx or stdin ends.
@@ -50,6 +57,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"check", "TARGET [flags]", "diagnose a failed or unstable run", check},
+		{"watch", "TARGET [flags]", "monitor a run until it ends", watch},
 		{"serve", "", "the MCP server on standard input and output", serve},
 		{"version", "", "print the version", version},
 	}

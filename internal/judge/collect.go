@@ -43,6 +43,8 @@ type suspect struct {
 	sticky    bool
 	live      bool
 	yielded   report.Class // the class that explains it, "" if none does
+	kind      report.AnomalyType
+	severity  report.Severity
 }
 
 // collect lists every suspect in order: streams as they are, lines as they came,
@@ -129,7 +131,7 @@ func sighted(c *failure.Class, d *failure.Detector, s failure.Sighting, no map[*
 	v := &suspect{
 		class: c.ID, role: role, weight: s.Weight, cause: s.Cause, id: d.Name, says: s.Says, rank: s.Rank,
 		ref: s.Ref, lastRef: s.Ref, also: s.Also, text: s.Text, step: s.Step, onset: s.Onset, stream: st, count: 1,
-		yields: s.YieldsTo, status: s.Status, recovered: s.Recovered,
+		yields: s.YieldsTo, status: s.Status, recovered: s.Recovered, kind: s.Type, severity: s.Severity,
 	}
 	if st != nil {
 		v.streamNo = no[st]

@@ -130,6 +130,7 @@ type Observation struct {
 	Pipeline    *Pipeline
 	Gaps        []Gap
 	Next        Cursor
+	More        bool // a log has more than this look was allowed to give: look again at once
 }
 
 // Cursor says where the next observation goes on; it can be serialized.

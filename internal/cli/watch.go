@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/trainmedic/trainmedic/internal/monitor"
+	"github.com/trainmedic/trainmedic/internal/redact"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/source"
+)
+
+// watchLine is a parsed command line of watch.
+type watchLine struct {
+	req       monitor.Request
+	json      bool
+	outDir    string
+	outDirSet bool
+	notify    string
+}
+
+func watch(ctx context.Context, args []string, s Streams, d Deps) int {
+	line, code := parseWatch(args, s, d.Sources)
+	if line == nil {
+		return code
+	}
+	w, err := d.Monitor.Open(ctx, line.req, nil)
+	if err != nil {
+		return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
+	}
+	defer w.Close()
+	r, err := follow(ctx, s, line, w)
+	if err != nil {
+		return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
+	}
+	return deliverWatch(s, line, r, w.Diagnosis())
+}
+
+// follow prints what each look saw until the run or the context ends.
+func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch) (*report.WatchReport, error) {
+	out := s.Out
+	if line.json {
+		out = s.Err
+	}
+	looked := false
+	for {
+		u, err := w.Next(ctx)
+		switch {
+		case err == nil:
+		case looked && ctx.Err() != nil: // Ctrl-C: a watch that is ended says what it saw
+			return w.Stop("the watch was interrupted; the run goes on"), nil
+		default:
+			return nil, err
+		}
+		looked = true
+		redact.Value(u)
+		for _, l := range append(u.Lines, u.Summary...) {
+			fmt.Fprintln(out, l)
+		}
+		if u.End != nil {
+			return u.End, nil
+		}
+	}
+}
+
+// parseWatch returns nil and the exit status when there is nothing to run.
+func parseWatch(args []string, s Streams, kinds source.Registry) (*watchLine, int) {
+	f := newFlags("watch", s.Err)
+	line := &watchLine{}
+	byFlag := targetFlags(f, kinds)
+	runFlags(f, &line.req.Options)
+	interval := f.Int("interval", 30, "`seconds` between two looks (60 for Vertex)")
+	maxInterval := f.Int("max-interval", 300, "the most `seconds` between two quiet looks: each waits 1.5 times as long as the one before")
+	f.BoolVar(&line.req.NoBackoff, "no-backoff", false, "always wait --interval")
+	f.BoolVar(&line.req.Once, "once", false, "look once and end")
+	f.BoolVar(&line.req.NoFix, "no-fix", false, "observe only; this version never acts")
+	deadline := f.String("deadline", "", "the run's wall-clock limit: a `time` (RFC 3339) or a duration from now (6h30m)")
+	f.StringVar(&line.outDir, "out-dir", ".", "where babysit-training.json is written, and check-failed-run.json when the run failed")
+	f.StringVar(&line.req.RunID, "run-id", "", "run_id of the artifact (a new UUID when not given)")
+	f.BoolVar(&line.json, "json", false, "print only the artifact, and the lines to standard error; write a file only with --out-dir")
+	if code, ok := f.parse(args, s.Out, watchHelp(f, kinds)); !ok {
+		return nil, code
+	}
+	line.outDirSet = f.Changed("out-dir")
+	if code := badRun(f, &line.req.Options, *interval, *maxInterval); code != 0 {
+		return nil, code
+	}
+	if f.Changed("interval") {
+		line.req.Interval = time.Duration(*interval) * time.Second
+	}
+	line.req.MaxInterval = time.Duration(*maxInterval) * time.Second
+	if err := readDeadline(*deadline, &line.req.Deadline); err != nil {
+		return nil, f.fail("--deadline %q: want a time such as 2026-01-31T18:00:00Z, or a duration such as 6h30m", *deadline)
+	}
+	line.req.Options.Stdin = s.In
+	target, code := resolve(f, byFlag, kinds)
+	if code != 0 {
+		return nil, code
+	}
+	line.req.Target = target
+	return line, 0
+}
+
+func readDeadline(s string, at *time.Time) error {
+	if s == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err == nil && d > 0 {
+		*at = time.Now().Add(d)
+		return nil
+	}
+	*at, err = time.Parse(time.RFC3339, s)
+	return err
+}
+
+func watchHelp(f *flags, kinds source.Registry) string {
+	return fmt.Sprintf("usage: trainmedic watch TARGET [flags]\n\nMonitors a run until it ends. %s\n\nFlags:\n%s\nExit status: 0 GO, 3 NO-GO or CONDITIONAL, 1 nothing could be seen, 2 usage.\n", formsText(kinds), f.FlagUsages())
+}
+
+// deliverWatch prints the summary or the artifact and writes the files: the
+// watch's, and of a run that failed the diagnosis beside it.
+func deliverWatch(s Streams, line *watchLine, r *report.WatchReport, d *report.Diagnosis) int {
+	redact.Value(r)
+	redact.Value(d)
+	lines := s.Out
+	var err error
+	if line.json {
+		lines = s.Err
+		err = report.WriteJSON(s.Out, r)
+	}
+	fmt.Fprintln(lines)
+	err = errors.Join(err, report.WriteWatchText(lines, r, report.TextOptions{Color: colored(lines)}))
+	failed := r.TerminalState == report.StateFailed && d != nil
+	if failed {
+		fmt.Fprintf(lines, "\n")
+		err = errors.Join(err, report.WriteText(lines, d, report.TextOptions{Color: colored(lines)}))
+	}
+	if err == nil && (!line.json || line.outDirSet) {
+		err = writeArtifact(s.Err, line.outDir, report.WatchArtifact, r)
+		if failed {
+			err = errors.Join(err, writeArtifact(s.Err, line.outDir, report.CheckArtifact, d))
+		}
+	}
+	if err != nil {
+		io.WriteString(s.Err, "trainmedic watch: "+err.Error()+"\n") //nolint:errcheck // nowhere left to say it
+	}
+	if r.Decision == report.Go {
+		return exitGo
+	}
+	return exitNoGo
+}
