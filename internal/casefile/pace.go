@@ -33,7 +33,7 @@ func (f *File) Pace() (Pace, bool) {
 	if m == nil || m.Gaps.Typical() <= 0 {
 		return Pace{}, false
 	}
-	rate := stride(f) / m.Gaps.Typical().Seconds()
+	rate := m.Stride() / m.Gaps.Typical().Seconds()
 	return Pace{rate, rate / 1.5, rate * 1.25}, rate > 0
 }
 
@@ -65,14 +65,14 @@ func rateOf(a, b Beat) (float64, bool) {
 	return float64(n) / d.Seconds(), true
 }
 
-// stride is how many steps lie between two lines of progress.
-func stride(f *File) float64 {
-	s := f.Series("loss")
+// Stride is how many steps lie between two lines of progress, 1 when unknown.
+func (r *RankReader) Stride() float64 {
+	s := r.Series["loss"]
 	if s == nil || len(s.Points) < 2 {
 		return 1
 	}
 	n := len(s.Points)
-	return max(1, float64(s.Points[n-1].Step-s.Points[n-2].Step)/float64(max(1, s.Stride())))
+	return max(1, float64(s.Points[n-1].Step-s.Points[n-2].Step)/float64(s.Stride()))
 }
 
 // Rates are the paces between looks, oldest first.

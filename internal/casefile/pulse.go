@@ -26,12 +26,13 @@ type Pulse struct {
 	Tasked  time.Time // the last look that saw a task of a pipeline change its state
 	seen    seen
 	tasks   string
-	forms   []string  // of the last lines, newest last
-	words   int       // lines seen
-	Repeats int       // looks in a row that saw new lines and no progress
-	Silent  int       // looks in a row that saw no new line
-	Stirred time.Time // the last look that saw a line of a form that was not among the last ones
-	Last    bool      // there will be no other look; the watch sets it
+	forms   []string      // of the last lines, newest last
+	words   int           // lines seen
+	Repeats int           // looks in a row that saw new lines and no progress
+	Silent  int           // looks in a row that saw no new line
+	Lull    time.Duration // the longest silence that ended by a new line
+	Stirred time.Time     // the last look that saw a line of a form that was not among the last ones
+	Last    bool          // there will be no other look; the watch sets it
 }
 
 // Beat is where the run's own step stood at a look.
@@ -76,6 +77,7 @@ func (p *Pulse) beat(f *File, facts []run.Fact) {
 	} else {
 		p.Silent++
 		if words != p.words {
+			p.Lull = max(p.Lull, f.At.Sub(p.Spoke))
 			p.Spoke, p.Silent = f.At, 0
 			p.Repeats++
 		}

@@ -19,7 +19,6 @@ type watchLine struct {
 	json      bool
 	outDir    string
 	outDirSet bool
-	notify    string
 }
 
 func watch(ctx context.Context, args []string, s Streams, d Deps) int {

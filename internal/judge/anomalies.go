@@ -105,11 +105,34 @@ func anomalyOf(b *failure.Book, f *casefile.File, s *suspect) report.Anomaly {
 	}
 	if s.class == report.Divergence && s.trace == nil {
 		a.Hold = 2
+		if a.Severity == report.High && !f.Pulse.Last && since(f, s.step) < staysUp {
+			a.Severity = report.Medium
+		}
 	}
 	if a.Grave() && (mayHeal(f, s) || s.class == report.EvalMismatch) {
 		a.Severity = report.Medium
 	}
 	return a
+}
+
+// staysUp is how many values of a loss must stay up before a rise is told as a
+// divergence while the run goes on: a new stage (another data set, quantized
+// weights) begins with some high ones.
+const staysUp = 10
+
+// since is how many values of the loss came since a step.
+func since(f *casefile.File, step int64) int {
+	s := f.Series("loss")
+	if s == nil {
+		return 0
+	}
+	n := 0
+	for _, p := range s.Points {
+		if p.Step > step {
+			n++
+		}
+	}
+	return n * s.Stride()
 }
 
 // mayHeal reports whether what a line says may not be the end: a batch finder
@@ -121,11 +144,8 @@ func mayHeal(f *casefile.File, s *suspect) bool {
 	if s.kind != "" && (s.class == report.NaNInf || s.class == report.Divergence) {
 		return false
 	}
-	return f.Pulse.Silent < silentLooks && !f.Pulse.Last && !over(f)
+	return !over(f) && !f.Pulse.Last && (s.role == report.RoleSymptom || !fellSilent(f))
 }
-
-// silentLooks is how many looks without a new line show that a log has ended.
-const silentLooks = 2
 
 func refOf(s *suspect) *report.EvidenceRef {
 	if s.ref.File == "" {
@@ -136,11 +156,15 @@ func refOf(s *suspect) *report.EvidenceRef {
 	return &refs.refs[0]
 }
 
-// ends reports whether something was seen that ends a run: then its silence is
-// no stall.
+// ends reports whether something was seen that stops a run and that no progress
+// followed: then its silence is no stall.
 func ends(all []report.Anomaly) bool {
 	return slices.ContainsFunc(all, func(a report.Anomaly) bool {
-		return a.Severity == report.Blocker && a.Type != report.AnomalyNaNInf && a.Type != report.AnomalyDivergence
+		switch a.Type {
+		case report.AnomalyOOM, report.AnomalyCrash, report.AnomalyCUDAError, report.AnomalyDistributedError, report.AnomalyDataError, report.AnomalyCheckpointFailure:
+			return true
+		}
+		return false
 	})
 }
 

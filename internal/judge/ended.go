@@ -32,7 +32,7 @@ func Ended(b *failure.Book, f *casefile.File) End {
 	limit := limitOf(f)
 	code, signal := exit(f)
 	switch {
-	case code != nil || signal != nil:
+	case over(f) && (code != nil || signal != nil):
 		return exited(f, code, signal, limit)
 	case f.Value(run.FactProcess) == run.ProcessGone:
 		return vanished(b, f, limit)
@@ -40,7 +40,7 @@ func Ended(b *failure.Book, f *casefile.File) End {
 		return goesOn // it lives, whatever its log says
 	}
 	last := f.Pulse.Last
-	if !last && f.Pulse.Silent < silentLooks {
+	if !last && !fellSilent(f) {
 		return goesOn
 	}
 	return lastWords(b, f, last, limit)
@@ -100,6 +100,9 @@ func vanished(b *failure.Book, f *casefile.File, limit report.TerminalState) End
 
 // lastWords judges a run of which only the log is seen.
 func lastWords(b *failure.Book, f *casefile.File, last bool, limit report.TerminalState) End {
+	if !anyLine(f) {
+		return goesOn
+	}
 	r := Case(b, f)
 	done := completed(f) && r.RunStatus != report.Crashed
 	steps := false
@@ -119,6 +122,10 @@ func lastWords(b *failure.Book, f *casefile.File, last bool, limit report.Termin
 		return End{report.StateSucceeded, "the last planned step is done and the log is silent", 0.65}
 	}
 	return goesOn
+}
+
+func anyLine(f *casefile.File) bool {
+	return slices.ContainsFunc(f.Logs(), func(s *casefile.Stream) bool { return len(s.Tail) > 0 })
 }
 
 // settles is how long a log must be silent after its last planned step: saving

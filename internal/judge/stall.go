@@ -63,7 +63,7 @@ func limits(f *casefile.File) (unusual, tooLong time.Duration, phase string, slo
 	twice := 2 * max(p.Interval, time.Second)
 	m := f.Main()
 	if m == nil || m.Advances == 0 {
-		return max(slowWork, twice), max(slowWork, twice), "no training step was reported yet", true
+		return max(slowWork, twice), max(4*slowWork, twice), "no training step was reported yet", true
 	}
 	gaps := m.Gaps
 	if gaps.N < p.Gaps.N || gaps.Longest == 0 {
@@ -108,6 +108,9 @@ func slowPhase(f *casefile.File, m *casefile.RankReader) string {
 	}
 	if whole(g.Epoch) {
 		return "an epoch has just ended"
+	}
+	if every := int64(max(100, 10*m.Stride())); g.Step > 0 && g.Step%every == 0 {
+		return "it may save or evaluate at this step"
 	}
 	if g.Epochs > 0 && g.Total > 0 {
 		each := float64(g.Total) / g.Epochs
@@ -168,11 +171,38 @@ func idle(g []casefile.Gauge) bool {
 	return wall > 0 && b.Value >= a.Value && (b.Value-a.Value)/wall < 0.01
 }
 
-// over reports whether something says that the run has ended.
+// over reports whether a live source says that the run has ended. What a log
+// says of an exit may be that of one worker, which is started again.
 func over(f *casefile.File) bool {
-	_, exited := f.Fact("exit.code")
-	_, signalled := f.Fact("exit.signal")
-	return exited || signalled || f.Value(run.FactProcess) == run.ProcessGone
+	for _, key := range []string{"exit.code", "exit.signal"} {
+		if v, ok := f.Fact(key); ok && v.From.File == "" {
+			return true
+		}
+	}
+	return f.Value(run.FactProcess) == run.ProcessGone
+}
+
+const (
+	silentLooks = 2               // looks without a new line, at least
+	flushes     = 2 * time.Minute // and this long, for what is written late
+	comesBack   = time.Hour       // where a scheduler, a launcher or a pod starts the run again
+)
+
+var restarts = regexp.MustCompile(`(?i)requeu|preempt|node fail|restart|resubmit|retry|back-?off|spot|std(?:err|out) [FP] `)
+
+// fellSilent reports whether the log has ended, as far as its silence tells:
+// longer than any silence that it broke before.
+func fellSilent(f *casefile.File) bool {
+	p := &f.Pulse
+	need := max(2*min(p.Lull, slowWork), min(flushes, 10*p.Interval))
+	for _, s := range f.Logs() {
+		for _, l := range s.Tail[max(0, len(s.Tail)-25):] {
+			if restarts.MatchString(l.Text) {
+				need = max(need, comesBack)
+			}
+		}
+	}
+	return p.Silent >= silentLooks && f.At.Sub(p.Spoke) >= need
 }
 
 // lastLine is the last thing that a log says.
