@@ -26,6 +26,7 @@ type Pulse struct {
 	Tasked  time.Time // the last look that saw a task of a pipeline change its state
 	seen    seen
 	tasks   string
+	memory  Memory
 	forms   []string      // of the last lines, newest last
 	words   int           // lines seen
 	Repeats int           // looks in a row that saw new lines and no progress
@@ -72,7 +73,9 @@ func (p *Pulse) beat(f *File, facts []run.Fact) {
 		p.tasks, p.Tasked = tasks, f.At
 	}
 	now, words := f.progressSeen()
-	if p.Looks == 1 {
+	if p.Looks == 1 && p.memory.N != "" && p.memory.N == now.String() {
+		p.Silent, p.Repeats = p.memory.Silent, p.memory.Repeats
+	} else if p.Looks == 1 {
 		p.Begun, p.Moved, p.Spoke = f.At, f.lastWritten(), f.lastWritten()
 	} else {
 		p.Silent++
@@ -114,6 +117,36 @@ func (p *Pulse) stir(f *File) {
 	if n := len(p.forms) - maxForms; n > 0 {
 		p.forms = slices.Delete(p.forms, 0, n)
 	}
+}
+
+// Memory is what a pulse has to know of the looks of an earlier process: all
+// else comes from reading the run again.
+type Memory struct {
+	Begun, Moved, Spoke, Stirred time.Time
+	Lull, Longest, Typical       time.Duration
+	Gaps, Silent, Repeats        int
+	N                            string // what moves with progress, as it stood
+}
+
+// Memory is what the next process has to recall.
+func (p *Pulse) Memory() Memory {
+	return Memory{p.Begun, p.Moved, p.Spoke, p.Stirred, p.Lull, p.Gaps.Longest, p.Gaps.Typical(), p.Gaps.N, p.Silent, p.Repeats, p.seen.String()}
+}
+
+// Recall takes what an earlier process knew; call it before the first Add.
+func (p *Pulse) Recall(m Memory) {
+	if m.Begun.IsZero() {
+		return
+	}
+	p.Begun, p.Moved, p.Spoke, p.Stirred, p.Lull, p.memory = m.Begun, m.Moved, m.Spoke, m.Stirred, m.Lull, m
+	p.Gaps.N, p.Gaps.Longest = m.Gaps, m.Longest
+	for i := range p.Gaps.recent {
+		p.Gaps.recent[i] = m.Typical
+	}
+}
+
+func (s seen) String() string {
+	return fmt.Sprint(s.steps, " ", s.evals, " ", s.losses, " ", s.checkpoints, " ", s.last, " ", s.bars)
 }
 
 // step notes a new step and, where lines have no time, learns how long one takes.

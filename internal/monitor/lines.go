@@ -30,7 +30,7 @@ func (w *Watch) describe(u *report.Update, was time.Duration, failed error) {
 	}
 	if u.Next > 0 {
 		next := "next poll in " + seconds(u.Next)
-		if w.polls > 1 && u.Next != was {
+		if w.looks > 1 && u.Next != was {
 			word := "backed off"
 			if u.Next < was {
 				word = "reset"

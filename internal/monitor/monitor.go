@@ -40,6 +40,7 @@ type Request struct {
 	NoFix       bool          // propose no action
 	Deadline    time.Time     // the run's wall-clock limit, zero when not given
 	RunID       string        // of the artifact: a new UUID
+	OutDir      string        // where a Desk writes the artifacts beside its own folder, "" for nowhere
 }
 
 // The intervals of the skill.
@@ -84,6 +85,7 @@ func (m *Monitor) Open(ctx context.Context, r Request, told *Told) (*Watch, erro
 	if told != nil {
 		w.book.restore(told.Events)
 		w.started, w.polls = told.Started, told.Polls
+		f.Pulse.Recall(told.Memory)
 	}
 	return w, nil
 }

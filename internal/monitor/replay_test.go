@@ -186,7 +186,7 @@ func (s *stage) length() time.Duration {
 
 var theBook = sync.OnceValues(all.Book)
 
-func newMonitor(t *testing.T, kinds source.Registry) *monitor.Monitor {
+func newMonitor(t testing.TB, kinds source.Registry) *monitor.Monitor {
 	t.Helper()
 	book, err := theBook()
 	if err != nil {

@@ -29,6 +29,7 @@ type Watch struct {
 	started time.Time
 	due     time.Time
 	polls   int
+	looks   int // of this process
 	blind   int // looks in a row that saw nothing at all
 	state   report.TerminalState
 	diag    *report.Diagnosis
@@ -58,6 +59,7 @@ func (w *Watch) Next(ctx context.Context) (*report.Update, error) {
 		return nil, err
 	}
 	w.polls++
+	w.looks++
 	if w.started.IsZero() {
 		w.started = at
 	}
@@ -128,19 +130,19 @@ func (w *Watch) judge(ctx context.Context, at time.Time, failed error) *report.U
 	u.Events = w.book.take(at, seen, over)
 	before := w.at
 	w.at = positionOf(w.file)
-	if w.polls > 1 && before.state != w.at.state {
+	if w.looks > 1 && before.state != w.at.state {
 		u.Events = append(u.Events, report.Event{Kind: report.EventState, At: at.UTC().Format(time.RFC3339), Text: w.at.state})
 	}
 	was := w.pace.now
 	switch {
-	case len(u.Events) > 0 || len(w.book.current()) > 0 || before.movedTo(w.at):
+	case len(u.Events) > 0 || len(w.book.current()) > 0 || w.looks > 1 && before.movedTo(w.at):
 		w.pace.reset()
-	case w.polls > 1:
+	case w.looks > 1:
 		w.pace.quiet()
 	}
 	u.Next = w.pace.now
 	w.due = time.Now().Add(u.Next)
-	u.Reset = w.polls > 1 && u.Next < was
+	u.Reset = w.looks > 1 && u.Next < was
 	if over {
 		u.Next = 0
 		u.End = w.finish(at, end, stopReason(w.req.Once, end))
