@@ -5,6 +5,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts"
 	"github.com/trainmedic/trainmedic/internal/source/file"
+	"github.com/trainmedic/trainmedic/internal/source/process"
 )
 
 // Kinds are all kinds of target; their order says who claims a bare target
@@ -14,6 +15,8 @@ func Kinds() source.Registry {
 	return source.Registry{
 		dir,
 		file.Kind(dir),
+		process.PID(dir),
+		process.Name(dir),
 		file.Traceback(),
 	}
 }
