@@ -2,6 +2,8 @@
 package all
 
 import (
+	"context"
+
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts"
 	"github.com/trainmedic/trainmedic/internal/source/file"
@@ -19,4 +21,9 @@ func Kinds() source.Registry {
 		process.Name(dir),
 		file.Traceback(),
 	}
+}
+
+// Start starts a run and gives its source.
+func Start(ctx context.Context, l source.Launch, opt source.Options) (source.Started, error) {
+	return process.Start(ctx, l, opt, artifacts.Kind())
 }

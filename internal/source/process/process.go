@@ -1,6 +1,7 @@
 // Package process is the source of runs that are processes of this machine:
 // their state and what is below them, the log that they write, found through
-// their open files and followed also when it was deleted, and how they end.
+// their open files and followed also when it was deleted, and how they end. Start
+// starts one; none is ended but one that was started so, when that was asked for.
 package process
 
 import (
