@@ -187,7 +187,7 @@ func (l *look) log(name, path string, o openLog, n int) {
 	l.dirs = append(l.dirs, filepath.Dir(path))
 	_, prev, _ := strings.Cut(l.since["log "+name], "\n")
 	v, err := file.Log{
-		Name: name, Last: l.last, Max: file.Share(l.watch, n), Folder: file.FolderOf(path),
+		Name: name, Last: l.last, Max: file.Share(l.watch, n), Ended: len(l.all) == 0, Folder: file.FolderOf(path),
 		Open: func() (*os.File, error) { return openEither(path, o) },
 	}.Look(prev)
 	if err != nil {

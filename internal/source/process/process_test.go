@@ -230,10 +230,10 @@ func TestGoneUnseen(t *testing.T) {
 	p := begin(t, dir, toLog)
 	s := open(t, p.Process.Pid, source.Options{})
 	obs := look(t, s, nil)
-	fmt.Fprintln(p.in, "echo last; exit 1")
+	fmt.Fprintln(p.in, "echo last; echo -n Killed; exit 1")
 	p.Wait()
 	obs = look(t, s, obs.Next)
-	if got := text(t, obs); got != "run.log: last\n" || value(obs, run.FactState) != run.ProcessGone || len(obs.Gaps) != 1 {
+	if got := text(t, obs); got != "run.log: last\nKilled" || value(obs, run.FactState) != run.ProcessGone || len(obs.Gaps) != 1 {
 		t.Errorf("%q, %+v, %+v", got, obs.Facts, obs.Gaps)
 	}
 	if _, err := open(t, p.Process.Pid, source.Options{}).Observe(t.Context(), nil); !errors.Is(err, source.ErrNotFound) {
