@@ -64,7 +64,11 @@ func targetDoc(kinds source.Registry) string {
 	var forms []string
 	for _, k := range kinds {
 		if k.Scheme != "traceback" {
-			forms = append(forms, strings.ReplaceAll(k.Example, "- | ", "")+" ("+k.Doc+")")
+			example := strings.ReplaceAll(k.Example, "- | ", "")
+			if _, ref, ok := strings.Cut(example, "--"+k.Flag+" "); ok {
+				example = k.Scheme + ":" + ref // there are no flags here
+			}
+			forms = append(forms, example+" ("+k.Doc+")")
 		}
 	}
 	return "The run: " + strings.Join(forms, "; ") + "."

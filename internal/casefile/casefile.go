@@ -5,6 +5,7 @@
 package casefile
 
 import (
+	"slices"
 	"sort"
 	"time"
 
@@ -134,9 +135,10 @@ func (f *File) FactsUnder(prefix string) []run.Fact {
 
 const maxFacts = 5000
 
-// AddFact records a fact; the newest of a key wins.
+// AddFact records a fact; the newest of a key wins. A reading, which no file
+// holds, takes the place of the one before: a watch has thousands.
 func (f *File) AddFact(v run.Fact) {
-	if i, ok := f.facts[v.Key]; ok && (f.Following && f.Facts[i].From == v.From || len(f.Facts) >= maxFacts) {
+	if i, ok := f.facts[v.Key]; ok && (f.Facts[i].From == v.From && (f.Following || v.From.File == "") || len(f.Facts) >= maxFacts) {
 		f.Facts[i] = v
 		return
 	}
@@ -145,6 +147,16 @@ func (f *File) AddFact(v run.Fact) {
 	}
 	f.facts[v.Key] = len(f.Facts)
 	f.Facts = append(f.Facts, v)
+}
+
+// addProcesses takes processes; a list of live ones, which no file holds, takes
+// the place of the one before, and none is left when their run is gone.
+func (f *File) addProcesses(o run.Observation) {
+	live := func(p run.Process) bool { return p.Ref.File == "" }
+	if slices.ContainsFunc(o.Processes, live) || f.Value(run.FactState) == run.ProcessGone {
+		f.Processes = slices.DeleteFunc(f.Processes, live)
+	}
+	f.Processes = append(f.Processes, o.Processes...)
 }
 
 // Main is the reader whose progress stands for the run: the one that reported

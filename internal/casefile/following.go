@@ -113,9 +113,6 @@ func (f *File) Settle(ctx context.Context) error {
 // renew replaces what a followed run shows anew at each look, which a single
 // look only collects.
 func (f *File) renew(o run.Observation) {
-	if len(o.Processes) > 0 {
-		f.Processes = nil
-	}
 	f.Checkpoints = slices.DeleteFunc(f.Checkpoints, func(c run.Checkpoint) bool {
 		return slices.ContainsFunc(o.Checkpoints, func(n run.Checkpoint) bool { return n.Path == c.Path })
 	})

@@ -22,7 +22,7 @@ func (f *File) Add(ctx context.Context, o run.Observation) error {
 		f.AddFact(v)
 	}
 	f.Checkpoints = append(f.Checkpoints, o.Checkpoints...)
-	f.Processes = append(f.Processes, o.Processes...)
+	f.addProcesses(o)
 	f.Gaps = append(f.Gaps, o.Gaps...)
 	if o.Pipeline != nil {
 		f.Pipeline = o.Pipeline

@@ -34,9 +34,9 @@ func Ended(b *failure.Book, f *casefile.File) End {
 	switch {
 	case over(f) && (code != nil || signal != nil):
 		return exited(f, code, signal, limit)
-	case f.Value(run.FactProcess) == run.ProcessGone:
+	case f.Value(run.FactState) == run.ProcessGone:
 		return vanished(b, f, limit)
-	case f.Value(run.FactProcess) != "":
+	case f.Value(run.FactState) != "":
 		return goesOn // it lives, whatever its log says
 	}
 	last := f.Pulse.Last

@@ -2,8 +2,10 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -14,7 +16,7 @@ import (
 // diskFilling warns before a checkpoint does not fit: the free space against
 // the size of the checkpoints, or against how fast it shrinks.
 func diskFilling(f *casefile.File) *report.Anomaly {
-	g := f.Pulse.Gauges[run.FactDiskFree]
+	g := fullest(f)
 	if len(g) == 0 {
 		return nil
 	}
@@ -41,6 +43,19 @@ func diskFilling(f *casefile.File) *report.Anomaly {
 	return nil
 }
 
+// fullest is the free space of the file system, of those that the run writes to,
+// that has least.
+func fullest(f *casefile.File) []casefile.Gauge {
+	var least []casefile.Gauge
+	for _, key := range slices.Sorted(maps.Keys(f.Pulse.Gauges)) {
+		g := f.Pulse.Gauges[key]
+		if strings.HasPrefix(key, "disk.") && strings.HasSuffix(key, run.DiskAvail) && (least == nil || g[len(g)-1].Value < least[len(least)-1].Value) {
+			least = g
+		}
+	}
+	return least
+}
+
 // checkpointSize is the median size of the newest checkpoints, 0 when unknown.
 func checkpointSize(all []run.Checkpoint) float64 {
 	var sizes []float64
@@ -54,7 +69,7 @@ func checkpointSize(all []run.Checkpoint) float64 {
 
 // memoryLeak warns of memory that grows through and through towards its limit.
 func memoryLeak(f *casefile.File) *report.Anomaly {
-	g := f.Pulse.Gauges[run.FactMemory]
+	g := f.Pulse.Gauges[run.FactRSS]
 	limit := memoryLimit(f)
 	if len(g) < 8 || limit <= 0 {
 		return nil
@@ -78,7 +93,7 @@ func memoryLeak(f *casefile.File) *report.Anomaly {
 // memoryLimit is the least of what limits the run's memory, in bytes.
 func memoryLimit(f *casefile.File) float64 {
 	least := 0.0
-	for _, key := range []string{run.FactMemoryLimit, run.FactHostMemory} {
+	for _, key := range []string{run.FactMemoryMax, run.FactMemoryTotal} {
 		if n, err := strconv.ParseFloat(f.Value(key), 64); err == nil && n > 0 && (least == 0 || n < least) {
 			least = n
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -146,29 +147,13 @@ func standstill(f *casefile.File, all []*suspect) (string, bool) {
 			return s.says, true
 		}
 	}
-	blocked := 0
-	for _, p := range f.Processes {
-		if strings.HasPrefix(p.State, "D") {
-			blocked++
-		}
-	}
-	if blocked > 0 && blocked == len(f.Processes) {
+	if n, err := strconv.Atoi(f.Value(run.FactBlocked)); err == nil && n > 0 || f.Value(run.FactState) == "D" {
 		return "Its processes wait in the kernel (state D): storage or a driver does not answer.", true
 	}
-	if idle(f.Pulse.Gauges[run.FactCPU]) {
-		return "Its processes use no processor time.", true
+	if f.Value(run.FactState) == "T" {
+		return "The process is stopped (state T).", true
 	}
 	return "", false
-}
-
-// idle reports whether the processor time stood still over the last two looks.
-func idle(g []casefile.Gauge) bool {
-	if len(g) < 3 {
-		return false
-	}
-	a, b := g[len(g)-3], g[len(g)-1]
-	wall := b.At.Sub(a.At).Seconds()
-	return wall > 0 && b.Value >= a.Value && (b.Value-a.Value)/wall < 0.01
 }
 
 // over reports whether a live source says that the run has ended. What a log
@@ -179,7 +164,7 @@ func over(f *casefile.File) bool {
 			return true
 		}
 	}
-	return f.Value(run.FactProcess) == run.ProcessGone
+	return f.Value(run.FactState) == run.ProcessGone
 }
 
 const (

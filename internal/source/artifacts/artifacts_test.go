@@ -108,6 +108,9 @@ func describe(t *testing.T, obs run.Observation) string {
 		fmt.Fprintf(&b, "stream %s %s rank %d, %d lines\n", s.Kind, s.Name, s.Rank, strings.Count(sourcetest.Text(t, s), "\n"))
 	}
 	for _, f := range obs.Facts {
+		if f.From.File == "" {
+			continue // of the host
+		}
 		fmt.Fprintf(&b, "fact %s = %s (%s)\n", f.Key, f.Value, f.From)
 	}
 	for _, s := range obs.Samples {

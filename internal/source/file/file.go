@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trainmedic/trainmedic/internal/host"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
 )
@@ -181,6 +182,9 @@ func (s *logs) Observe(ctx context.Context, since run.Cursor) (run.Observation, 
 	}
 	if since == nil && len(obs.Streams) == 0 && len(obs.Gaps) > 0 {
 		return obs, unseen(obs.Gaps)
+	}
+	if s.watch {
+		obs.Facts = append(obs.Facts, host.Facts(s.dir)...)
 	}
 	source.Once(&obs, since)
 	return obs, nil

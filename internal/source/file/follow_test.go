@@ -31,6 +31,9 @@ func told(t *testing.T, obs run.Observation) string {
 	t.Helper()
 	var out []string
 	for _, f := range obs.Facts {
+		if f.Key != run.FactLog {
+			continue // of the host
+		}
 		out = append(out, f.From.File+" "+f.Value)
 	}
 	for _, st := range obs.Streams {

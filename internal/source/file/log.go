@@ -21,6 +21,7 @@ type Log struct {
 	Open   func() (*os.File, error)
 	Last   int     // only the last lines, 0 for all
 	Max    int64   // bytes that a look gives at most, 0 for all
+	Ended  bool    // nobody writes it any more: a last line without its end is given at once
 	Folder *Folder // where rotated parts of the log lie; nil when they cannot be had
 }
 
@@ -122,6 +123,9 @@ func (l Log) plain(f *os.File, st run.Stream, info fs.FileInfo, prev string) (Vi
 	if v.More { // of an older part, which comes first
 		v.Next = s.String()
 		return v, nil
+	}
+	if l.Ended && prev != "" {
+		s.cur.Size = info.Size() // it stands still
 	}
 	p, err := s.cur.Look(f, info.Size(), Identity(info), l.Max)
 	if err != nil {
