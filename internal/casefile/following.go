@@ -117,6 +117,7 @@ func (f *File) renew(o run.Observation) {
 		return slices.ContainsFunc(o.Checkpoints, func(n run.Checkpoint) bool { return n.Path == c.Path })
 	})
 	f.Gaps = slices.DeleteFunc(f.Gaps, func(g run.Gap) bool {
-		return slices.ContainsFunc(o.Gaps, func(n run.Gap) bool { return n.What == g.What })
+		return slices.ContainsFunc(o.Gaps, func(n run.Gap) bool { return n.What == g.What }) ||
+			slices.ContainsFunc(o.Streams, func(s run.Stream) bool { return s.Name == g.What && s.Size > 0 }) // it was empty, or not there yet
 	})
 }

@@ -16,7 +16,9 @@ import (
 // watchLine is a parsed command line of watch.
 type watchLine struct {
 	req       monitor.Request
+	command   []string // to start, instead of a target
 	json      bool
+	notify    string
 	outDir    string
 	outDirSet bool
 }
@@ -26,20 +28,37 @@ func watch(ctx context.Context, args []string, s Streams, d Deps) int {
 	if line == nil {
 		return code
 	}
-	w, err := d.Monitor.Open(ctx, line.req, nil)
+	w, err := open(ctx, s, line, d)
 	if err != nil {
 		return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
 	}
 	defer w.Close()
-	r, err := follow(ctx, s, line, w)
+	r, err := follow(ctx, s, line, w, d)
 	if err != nil {
 		return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
 	}
 	return deliverWatch(s, line, r, w.Diagnosis())
 }
 
+// open opens the target, or starts the run.
+func open(ctx context.Context, s Streams, line *watchLine, d Deps) (*monitor.Watch, error) {
+	if len(line.command) == 0 {
+		return d.Monitor.Open(ctx, line.req, nil)
+	}
+	l := source.Launch{Args: line.command, Terminal: s.Err}
+	if line.outDirSet {
+		l.LogDir = line.outDir
+	}
+	run, err := d.Start(ctx, l, line.req.Options)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(s.Err, "Started PID %d; its output goes to %s\n", run.PID(), run.Log())
+	return d.Monitor.Attach(line.req, run), nil
+}
+
 // follow prints what each look saw until the run or the context ends.
-func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch) (*report.WatchReport, error) {
+func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch, d Deps) (*report.WatchReport, error) {
 	out := s.Out
 	if line.json {
 		out = s.Err
@@ -59,6 +78,7 @@ func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch) (
 		for _, l := range append(u.Lines, u.Summary...) {
 			fmt.Fprintln(out, l)
 		}
+		notify(ctx, s, line, d, u)
 		if u.End != nil {
 			return u.End, nil
 		}
@@ -80,6 +100,7 @@ func parseWatch(args []string, s Streams, kinds source.Registry) (*watchLine, in
 	f.StringVar(&line.outDir, "out-dir", ".", "where babysit-training.json is written, and check-failed-run.json when the run failed")
 	f.StringVar(&line.req.RunID, "run-id", "", "run_id of the artifact (a new UUID when not given)")
 	f.BoolVar(&line.json, "json", false, "print only the artifact, and the lines to standard error; write a file only with --out-dir")
+	f.StringVar(&line.notify, "notify", "", "run this `command` with one event as JSON on its standard input when something grave happens and at the end")
 	if code, ok := f.parse(args, s.Out, watchHelp(f, kinds)); !ok {
 		return nil, code
 	}
@@ -95,12 +116,33 @@ func parseWatch(args []string, s Streams, kinds source.Registry) (*watchLine, in
 		return nil, f.fail("--deadline %q: want a time such as 2026-01-31T18:00:00Z, or a duration such as 6h30m", *deadline)
 	}
 	line.req.Options.Stdin = s.In
+	if at := f.ArgsLenAtDash(); at >= 0 {
+		if line.command = f.Args()[at:]; len(line.command) == 0 || at > 0 || len(byFlag()) > 0 {
+			return nil, f.fail("-- wants a command behind it, and no target before it")
+		}
+		return line, 0
+	}
 	target, code := resolve(f, byFlag, kinds)
 	if code != 0 {
 		return nil, code
 	}
 	line.req.Target = target
 	return line, 0
+}
+
+// notify tells a command of each event that a person who sleeps wants to know.
+func notify(ctx context.Context, s Streams, line *watchLine, d Deps, u *report.Update) {
+	if line.notify == "" {
+		return
+	}
+	for i := range u.Events {
+		if !u.Events[i].Urgent() {
+			continue
+		}
+		if err := d.Notify(ctx, line.notify, &u.Events[i]); err != nil {
+			fmt.Fprintf(s.Err, "trainmedic watch: %v\n", err)
+		}
+	}
 }
 
 func readDeadline(s string, at *time.Time) error {
@@ -117,7 +159,7 @@ func readDeadline(s string, at *time.Time) error {
 }
 
 func watchHelp(f *flags, kinds source.Registry) string {
-	return fmt.Sprintf("usage: trainmedic watch TARGET [flags]\n\nMonitors a run until it ends. %s\n\nFlags:\n%s\nExit status: 0 GO, 3 NO-GO or CONDITIONAL, 1 nothing could be seen, 2 usage.\n", formsText(kinds), f.FlagUsages())
+	return fmt.Sprintf("usage: trainmedic watch TARGET [flags]\n       trainmedic watch [flags] -- CMD [ARG…]\n\nMonitors a run until it ends; with -- starts it itself. %s\n\nFlags:\n%s\nExit status: 0 GO, 3 NO-GO or CONDITIONAL, 1 nothing could be seen, 2 usage.\n", formsText(kinds), f.FlagUsages())
 }
 
 // deliverWatch prints the summary or the artifact and writes the files: the

@@ -77,6 +77,21 @@ func (m *Monitor) Open(ctx context.Context, r Request, told *Told) (*Watch, erro
 	if err != nil {
 		return nil, fmt.Errorf("monitor: %w", err)
 	}
+	return m.watch(r, kind, ref, src, told), nil
+}
+
+// Attach watches a run that was started here; a look is due as soon as it ends.
+// The watch closes src.
+func (m *Monitor) Attach(r Request, src source.Started) *Watch {
+	kind := &source.Kind{Scheme: "file", Type: "pid"} // what can be looked up afterwards is its log
+	r.Target = fmt.Sprintf("pid:%d", src.PID())
+	r.fill(kind)
+	w := m.watch(r, kind, src.Log(), src, nil)
+	w.ended = src.Done()
+	return w
+}
+
+func (m *Monitor) watch(r Request, kind *source.Kind, ref string, src source.Source, told *Told) *Watch {
 	f := casefile.New(m.Book.Matcher)
 	f.Framework, f.Task, f.Following = r.Options.Framework, r.Options.Task, true
 	f.Pulse.Interval = r.Interval
@@ -87,5 +102,5 @@ func (m *Monitor) Open(ctx context.Context, r Request, told *Told) (*Watch, erro
 		w.started, w.polls = told.Started, told.Polls
 		f.Pulse.Recall(told.Memory)
 	}
-	return w, nil
+	return w
 }

@@ -28,6 +28,7 @@ type Watch struct {
 
 	started time.Time
 	due     time.Time
+	ended   <-chan struct{} // closed when a run that was started here has ended; nil else
 	polls   int
 	looks   int // of this process
 	blind   int // looks in a row that saw nothing at all
@@ -75,6 +76,9 @@ func (w *Watch) wait(ctx context.Context) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return nil
+	case <-w.ended:
+		w.ended = nil
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -73,12 +76,20 @@ func finalMetrics(m map[string]Number) []string {
 	return out
 }
 
-// Short writes a metric's value as a progress line does: 0.342, 1e-4, 12.3.
+// Short writes a metric's value as a progress line does: 0.342, 1e-4, 12.3, nan.
 func Short(v float64) string {
-	s := fmt.Sprintf("%.4g", v)
-	s = strings.ReplaceAll(strings.ReplaceAll(s, "e-0", "e-"), "e+0", "e")
-	return strings.ToLower(strings.Replace(s, "e+", "e", 1))
+	form := byte('g')
+	if v != 0 && math.Abs(v) < 1e-3 {
+		form = 'e'
+	}
+	s := strconv.FormatFloat(v, form, -1, 64)
+	if len(s) > 6 {
+		s = fmt.Sprintf(map[byte]string{'g': "%.4g", 'e': "%.2e"}[form], v)
+	}
+	return strings.ToLower(exponent.ReplaceAllString(s, "${1}e$2"))
 }
+
+var exponent = regexp.MustCompile(`(?:\.0+|(\.\d*[1-9])0+)?e\+?(-?)0*`)
 
 // Took writes a time as the skill does: 45s, 12m, 1h 23m, 3d 4h.
 func Took(d time.Duration) string {
