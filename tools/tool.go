@@ -21,6 +21,7 @@ type tool struct {
 	result           string         // the name of its result's schema
 	writes           bool           // whether it can write a file
 	explains         bool           // tools/list explains the common arguments here
+	watches          bool           // it takes a run that goes on, or a watch of one, and may wait long
 
 	run func(ctx context.Context, s *Server, a args) (any, error)
 
@@ -109,6 +110,10 @@ func (t *tool) compile(kinds source.Registry) {
 
 // arguments is the input schema of the common arguments and the tool's own.
 func (t *tool) arguments(props object) object {
+	if t.watches { // a text does not go on, and a watch reads whole logs
+		delete(props, "text")
+		delete(props, "last")
+	}
 	maps.Copy(props, t.args)
 	return object{"type": "object", "properties": props, "additionalProperties": false}
 }

@@ -41,7 +41,16 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	return cli.Main(ctx, args, s, cli.Deps{
 		Doctor: doctor, Monitor: watches, Sources: kinds, Version: version(), Start: sources.Start, Notify: effect.Notify,
 		Serve: func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
-			return tools.New(tools.Config{Doctor: doctor, Sources: kinds, Version: version()}).ServeStdio(ctx, stdin, stdout, stderr)
+			dir, err := monitor.StateDir()
+			if err != nil {
+				return err
+			}
+			desk := &monitor.Desk{Monitor: watches, Dir: dir}
+			defer desk.Close() //nolint:errcheck // it waits for goroutines; the journals are on disk
+			if err := desk.Resume(); err != nil {
+				fmt.Fprintf(stderr, "trainmedic serve: %v\n", err) // the others are served
+			}
+			return tools.New(tools.Config{Doctor: doctor, Sources: kinds, Watches: desk, Version: version()}).ServeStdio(ctx, stdin, stdout, stderr)
 		},
 	})
 }

@@ -53,65 +53,53 @@ func (s *seat) run(ctx context.Context, w *Watch, idle time.Duration) {
 		case errors.Is(err, ErrEnded):
 			return
 		case err != nil && stop != "":
-			s.end(w, w.Stop(stop))
+			r := w.Stop(stop)
+			s.note(&report.Update{At: time.Now(), Poll: w.polls, State: r.TerminalState, End: r, Events: []report.Event{endOf(r)}, Live: report.Live{Open: w.Open()}}, w)
 			return
 		case err != nil:
 			s.fail(err)
 			return
 		}
-		redact.Value(u)
 		s.note(u, w)
 		if u.End != nil {
-			s.end(w, u.End)
 			return
 		}
 	}
 }
 
-// note writes what a look saw and wakes those who wait.
+// note writes what a look saw, at the end the artifact first, and wakes those who
+// wait.
 func (s *seat) note(u *report.Update, w *Watch) {
+	redact.Value(u)
+	var failed error
+	if u.End != nil {
+		failed = s.keepReport(u.End, w.Diagnosis())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	events := u.Events
-	if u.End != nil { // the end is told with its artifact
-		events = events[:len(events)-1]
-	}
-	err := s.journal.add(events)
+	s.report = u.End
+	failed = errors.Join(failed, s.journal.add(u.Events))
 	g := &s.glance
 	g.Started, g.At, g.Polls, g.State = w.started, u.At, u.Poll, u.State
-	g.StatusLine, g.Next, g.Open = u.Lines[0], u.Next.Seconds(), u.Live.Open
+	g.Next, g.Open = u.Next.Seconds(), u.Live.Open
 	g.Memory = w.file.Pulse.Memory()
-	if err == nil {
-		err = writeGlance(s.dir, g)
+	if len(u.Lines) > 0 {
+		g.StatusLine = u.Lines[0]
 	}
-	if err != nil {
-		g.StatusLine += " | the journal cannot be written: " + err.Error()
+	if failed = errors.Join(failed, writeGlance(s.dir, g)); failed != nil {
+		g.StatusLine += " | not written: " + failed.Error()
 	}
 	s.wake()
 }
 
-// end writes the artifact and then tells the end.
-func (s *seat) end(w *Watch, r *report.WatchReport) {
-	redact.Value(r)
-	d := w.Diagnosis()
+// keepReport writes the artifacts of a watch that ended.
+func (s *seat) keepReport(r *report.WatchReport, d *report.Diagnosis) error {
 	redact.Value(d)
 	_, err := report.WriteFile(s.dir, report.WatchArtifact, r)
 	if s.req.OutDir != "" {
 		err = errors.Join(err, writeBoth(s.req.OutDir, r, d))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.report = r
-	s.glance.State, s.glance.Next = r.TerminalState, 0
-	text := r.Summary
-	if err != nil {
-		text += " (its file was not written: " + err.Error() + ")"
-	}
-	err = s.journal.add([]report.Event{{Kind: report.EventEnd, At: r.Timestamp, Text: text}})
-	if err = errors.Join(err, writeGlance(s.dir, &s.glance)); err != nil {
-		s.glance.StatusLine += " | the journal cannot be written: " + err.Error()
-	}
-	s.wake()
+	return err
 }
 
 // writeBoth writes the artifact of the watch, and of a run that failed the

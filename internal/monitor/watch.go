@@ -150,10 +150,15 @@ func (w *Watch) judge(ctx context.Context, at time.Time, failed error) *report.U
 	if over {
 		u.Next = 0
 		u.End = w.finish(at, end, stopReason(w.req.Once, end))
-		u.Events = append(u.Events, report.Event{Kind: report.EventEnd, At: at.UTC().Format(time.RFC3339), Text: u.End.Summary})
+		u.Events = append(u.Events, endOf(u.End))
 	}
 	w.describe(u, was, failed)
 	return u
+}
+
+// endOf is the event of the end.
+func endOf(r *report.WatchReport) report.Event {
+	return report.Event{Kind: report.EventEnd, At: r.Timestamp, Text: r.Summary}
 }
 
 // fatal reports whether an anomaly explains that a run failed.
