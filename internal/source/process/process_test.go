@@ -124,6 +124,16 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestGrows(t *testing.T) {
+	pids := map[string]int{}
+	sourcetest.Grows(t, "run.log", func(t *testing.T, dir string) source.Source {
+		if pids[dir] == 0 {
+			pids[dir] = begin(t, dir, `exec 1>>run.log 2>&1; echo ready >&3; exec 3>&-; read -r line`).Process.Pid
+		}
+		return open(t, pids[dir], source.Options{Watch: true})
+	})
+}
+
 func TestALiveProcessAndItsLog(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("NCCL_DEBUG", "INFO")
