@@ -40,15 +40,17 @@ func (l *look) live(s stat) {
 	l.fact(run.FactWChan, cmp.Or(wchanOf(s.pid), "0"))
 	l.fact(run.FactChildren, strconv.Itoa(len(l.all)-1))
 	var rss int64
-	blocked := 0
+	cpu, blocked := 0.0, 0
 	for _, p := range l.all {
 		rss += p.rss
+		cpu += p.cpu
 		if p.state == "D" {
 			blocked++
 		}
 	}
 	l.fact(run.FactBlocked, strconv.Itoa(blocked))
 	l.fact(run.FactRSS, strconv.FormatInt(rss, 10))
+	l.fact(run.FactCPU, strconv.FormatFloat(cpu, 'f', 2, 64))
 	l.environment(s.pid)
 	if c := cgroupOf(s.pid); c.dir != "" {
 		l.obs.Next[keyCgroup] = fmt.Sprint(c.v1, " ", c.dir)

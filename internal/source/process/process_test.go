@@ -190,6 +190,20 @@ func sleeping(t *testing.T, pid int) []byte {
 	return b
 }
 
+func TestProcessorTime(t *testing.T) {
+	dir := t.TempDir()
+	p := begin(t, dir, toLog)
+	s := open(t, p.Process.Pid, source.Options{})
+	obs := look(t, s, nil)
+	p.tell(t, dir, "for ((i = 0; i < 400000; i++)); do :; done")
+	await(t, p.Process.Pid, "S")
+	was, err := strconv.ParseFloat(value(obs, run.FactCPU), 64)
+	now, errNow := strconv.ParseFloat(value(look(t, s, obs.Next), run.FactCPU), 64)
+	if err != nil || errNow != nil || now < was+0.1 {
+		t.Errorf("from %v to %v; %v, %v", was, now, err, errNow)
+	}
+}
+
 func TestEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		last, code, signal string
