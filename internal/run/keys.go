@@ -15,14 +15,15 @@ const (
 	FactCwd       = "process.cwd"        // where it works
 	FactStart     = "process.start_time" // RFC 3339, UTC
 	FactUser      = "process.user"
-	FactWChan     = "process.wchan"     // where in the kernel it waits, 0 while it does not
-	FactChildren  = "process.children"  // how many processes are below it: ranks, loader workers
-	FactBlocked   = "process.blocked"   // how many of all of them are in state D
-	FactRSS       = "process.rss_bytes" // of all of them together; shared pages count for each
-	FactExitCode  = "exit.code"         // 128 + the signal's number if a signal ended it
-	FactExitSig   = "exit.signal"       // SIGKILL …
-	FactOOMKills  = "cgroup.oom_kill"   // of the process's cgroup, counted since it exists: that it grows is what matters
-	FactMemoryMax = "cgroup.max_bytes"  // the cgroup's limit; not there when there is none
+	FactWChan     = "process.wchan"       // where in the kernel it waits, 0 while it does not
+	FactChildren  = "process.children"    // how many processes are below it: ranks, loader workers
+	FactBlocked   = "process.blocked"     // how many of all of them are in state D
+	FactRSS       = "process.rss_bytes"   // of all of them together; shared pages count for each
+	FactCPU       = "process.cpu_seconds" // processor time that they used, those that ended and were waited for too
+	FactExitCode  = "exit.code"           // 128 + the signal's number if a signal ended it
+	FactExitSig   = "exit.signal"         // SIGKILL …
+	FactOOMKills  = "cgroup.oom_kill"     // of the process's cgroup, counted since it exists: that it grows is what matters
+	FactMemoryMax = "cgroup.max_bytes"    // the cgroup's limit; not there when there is none
 	FactMemoryNow = "cgroup.current_bytes"
 
 	// FactDeadline is when the run's wall-clock limit ends, RFC 3339.

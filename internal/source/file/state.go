@@ -42,6 +42,17 @@ func parseState(text string) (s state) {
 // Followed reports whether a value of a cursor is the Next of a View.
 func Followed(next string) bool { return parseState(next) != state{} }
 
+// Idents are the identities of the files that a Next stands in.
+func Idents(next string) (out []string) {
+	s := parseState(next)
+	for _, c := range []tail.Cursor{s.cur, s.old} {
+		if c.Ident != "" {
+			out = append(out, c.Ident)
+		}
+	}
+	return out
+}
+
 // Held tells which of the files of a look hold what was followed under another
 // name: the parts that a rotation moved. idents has the identity of each file;
 // the result has, for each such file, the Next that it has if nobody reads on in

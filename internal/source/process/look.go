@@ -2,13 +2,8 @@ package process
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +12,6 @@ import (
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
-	"github.com/trainmedic/trainmedic/internal/source/file"
 )
 
 // fact tells a value, unless the last look told the same one.
@@ -46,15 +40,17 @@ func (l *look) live(s stat) {
 	l.fact(run.FactWChan, cmp.Or(wchanOf(s.pid), "0"))
 	l.fact(run.FactChildren, strconv.Itoa(len(l.all)-1))
 	var rss int64
-	blocked := 0
+	cpu, blocked := 0.0, 0
 	for _, p := range l.all {
 		rss += p.rss
+		cpu += p.cpu
 		if p.state == "D" {
 			blocked++
 		}
 	}
 	l.fact(run.FactBlocked, strconv.Itoa(blocked))
 	l.fact(run.FactRSS, strconv.FormatInt(rss, 10))
+	l.fact(run.FactCPU, strconv.FormatFloat(cpu, 'f', 2, 64))
 	l.environment(s.pid)
 	if c := cgroupOf(s.pid); c.dir != "" {
 		l.obs.Next[keyCgroup] = fmt.Sprint(c.v1, " ", c.dir)
@@ -128,110 +124,6 @@ func (l *look) exit(status int) {
 
 func (l *look) gap(what, why, ask string) {
 	l.obs.Gaps = append(l.obs.Gaps, run.Gap{What: what, Why: why, Ask: ask})
-}
-
-// logs looks at the logs: those that are open now, and those of earlier looks.
-func (l *look) logs(ctx context.Context) error {
-	where, denied := "", false
-	if len(l.all) > 0 {
-		l.found, where, denied = logsOf(l.all)
-	}
-	paths, links := l.known()
-	for _, o := range l.found {
-		name := nameIn(paths, o.path)
-		paths[name], links[name] = o.path, o
-	}
-	for _, name := range sortedNames(paths) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		l.log(name, paths[name], links[name], len(paths))
-	}
-	if len(paths) > 0 || len(l.all) == 0 {
-		return nil
-	}
-	if denied {
-		l.gap("the log of the run", "this user may not see the process's open files", "run this as the process's owner or as root, or name the log")
-		return nil
-	}
-	l.gap("the log of the run", "the process writes none to a file"+destination(where), "its output: name the log if there is one, or start the run with its output redirected to a file")
-	return nil
-}
-
-func destination(where string) string {
-	switch {
-	case where == "":
-		return ""
-	case strings.HasPrefix(where, "/dev/pts"), strings.HasPrefix(where, "/dev/tty"):
-		return "; its output goes to a terminal"
-	case strings.HasPrefix(where, "socket:"), strings.HasPrefix(where, "pipe:"):
-		return "; its output goes to another program"
-	}
-	return "; its output goes to " + where
-}
-
-// known are the logs of earlier looks: their paths, by name.
-func (l *look) known() (map[string]string, map[string]openLog) {
-	paths := map[string]string{}
-	maps.Copy(paths, l.own)
-	for k, v := range l.since {
-		if name, ok := strings.CutPrefix(k, "log "); ok {
-			paths[name], _, _ = strings.Cut(v, "\n")
-		}
-	}
-	return paths, map[string]openLog{}
-}
-
-// log looks at one log, through the process's own descriptor while it has one.
-func (l *look) log(name, path string, o openLog, n int) {
-	l.dirs = append(l.dirs, filepath.Dir(path))
-	_, prev, _ := strings.Cut(l.since["log "+name], "\n")
-	v, err := file.Log{
-		Name: name, Last: l.last, Max: file.Share(l.watch, n), Ended: len(l.all) == 0, Folder: file.FolderOf(path),
-		Open: func() (*os.File, error) { return openEither(path, o) },
-	}.Look(prev)
-	if err != nil {
-		l.gap(name, err.Error(), "a readable copy of "+name)
-		v.Next = prev
-	}
-	for i := range v.Streams {
-		v.Streams[i].Live = len(l.all) > 0
-		if o.info != nil && o.rank != run.NoRank {
-			v.Streams[i].Rank = o.rank
-		}
-	}
-	v.Next = path + "\n" + v.Next
-	v.Into(&l.obs, "log "+name)
-}
-
-// openEither opens what the process writes to: by its path, or, where another
-// file or none has that path, through the process's descriptor.
-func openEither(path string, o openLog) (*os.File, error) {
-	f, err := os.OpenFile(path, file.ReadFlags, 0)
-	if o.info == nil {
-		return f, err
-	}
-	if err == nil {
-		info, err := f.Stat()
-		if err == nil && (file.Identity(info) == o.ident || info.Size() > 0) {
-			return f, nil // a rotated log: its older part is found in its folder
-		}
-		f.Close()
-	}
-	g, linkErr := os.OpenFile(o.link, file.ReadFlags, 0)
-	if linkErr != nil && err == nil {
-		return nil, fs.ErrNotExist
-	}
-	return g, linkErr
-}
-
-func sortedNames(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // surroundings are the readings of the cgroup, the disks and the host.

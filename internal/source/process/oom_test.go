@@ -16,19 +16,28 @@ import (
 func cgroup(t *testing.T, pid int) {
 	t.Helper()
 	name := fmt.Sprintf("trainmedic-test-%d", os.Getpid())
-	for dir, limit := range map[string]string{
-		filepath.Join("/sys/fs/cgroup/memory", name): "memory.limit_in_bytes", filepath.Join("/sys/fs/cgroup", name): "memory.max",
-	} {
-		if os.Mkdir(dir, 0o755) != nil {
+	for _, c := range []struct{ root, limit string }{{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"}} {
+		dir := filepath.Join(c.root, name)
+		if _, err := os.Stat(filepath.Join(c.root, "cgroup.procs")); err != nil || os.Mkdir(dir, 0o755) != nil {
 			continue
 		}
 		t.Cleanup(func() { os.Remove(dir) })
-		if os.WriteFile(filepath.Join(dir, limit), []byte("33554432"), 0) == nil &&
-			os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0) == nil {
+		if set(filepath.Join(dir, c.limit), 32<<20) == nil && set(filepath.Join(dir, "cgroup.procs"), pid) == nil {
 			return
 		}
 	}
 	t.Skip("no memory cgroup can be made here")
+}
+
+// set writes a control file, which has to be there.
+func set(path string, n int) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(strconv.Itoa(n))
+	return err
 }
 
 func TestKilledForWantOfMemory(t *testing.T) {
@@ -40,7 +49,7 @@ func TestKilledForWantOfMemory(t *testing.T) {
 	if value(obs, run.FactMemoryMax) != "33554432" || value(obs, run.FactOOMKills) != "0" || value(obs, run.FactMemoryNow) == "" {
 		t.Errorf("%+v", obs.Facts)
 	}
-	fmt.Fprintln(p.in, "exec tail /dev/zero") // which keeps what it reads until a line ends
+	fmt.Fprintln(p.in, "ulimit -v 1000000; exec tail /dev/zero") // which keeps what it reads until a line ends
 	p.Wait()
 	obs = look(t, s, obs.Next)
 	if value(obs, run.FactState) != run.ProcessGone || value(obs, run.FactOOMKills) != "1" {

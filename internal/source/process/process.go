@@ -73,6 +73,7 @@ type watched struct {
 const (
 	keyWho    = "process" // PID and start
 	keyCgroup = "cgroup"
+	keyDone   = "done" // identities of files that are older parts of a log
 )
 
 // Observe implements source.Source.

@@ -124,6 +124,16 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestGrows(t *testing.T) {
+	pids := map[string]int{}
+	sourcetest.Grows(t, "run.log", func(t *testing.T, dir string) source.Source {
+		if pids[dir] == 0 {
+			pids[dir] = begin(t, dir, `exec 1>>run.log 2>&1; echo ready >&3; exec 3>&-; read -r line`).Process.Pid
+		}
+		return open(t, pids[dir], source.Options{Watch: true})
+	})
+}
+
 func TestALiveProcessAndItsLog(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("NCCL_DEBUG", "INFO")
@@ -178,6 +188,20 @@ func sleeping(t *testing.T, pid int) []byte {
 	}
 	b, _ = os.ReadFile("/proc/" + f[0] + "/cmdline")
 	return b
+}
+
+func TestProcessorTime(t *testing.T) {
+	dir := t.TempDir()
+	p := begin(t, dir, toLog)
+	s := open(t, p.Process.Pid, source.Options{})
+	obs := look(t, s, nil)
+	p.tell(t, dir, "for ((i = 0; i < 400000; i++)); do :; done")
+	await(t, p.Process.Pid, "S")
+	was, err := strconv.ParseFloat(value(obs, run.FactCPU), 64)
+	now, errNow := strconv.ParseFloat(value(look(t, s, obs.Next), run.FactCPU), 64)
+	if err != nil || errNow != nil || now < was+0.1 {
+		t.Errorf("from %v to %v; %v, %v", was, now, err, errNow)
+	}
 }
 
 func TestEnd(t *testing.T) {

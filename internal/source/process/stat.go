@@ -21,7 +21,8 @@ type stat struct {
 	state     string // R, S, D, T, Z …
 	start     string // when it began: with the PID its identity, since PIDs are used again
 	rss       int64
-	exit      int // the wait status of a zombie, -1 when this user may not know it
+	cpu       float64 // seconds that it used, and its children that it waited for
+	exit      int     // the wait status of a zombie, -1 when this user may not know it
 }
 
 const procfs = "/proc"
@@ -73,8 +74,12 @@ func parseStat(pid int, text string) (stat, error) {
 	return stat{
 		pid: pid, name: text[open+1 : end], state: f[0], ppid: int(number(4)), start: f[22-3],
 		rss: number(24) * int64(os.Getpagesize()), exit: int(number(52)),
+		cpu: float64(number(14)+number(15)+number(16)+number(17)) / clockTicks,
 	}, nil
 }
+
+// clockTicks is how many a second /proc counts in on Linux, whatever the kernel's own.
+const clockTicks = 100
 
 // portableStat reads a process where there is no /proc.
 func portableStat(pid int) (stat, error) {
@@ -94,6 +99,9 @@ func portableStat(pid int) (stat, error) {
 	}
 	if m, err := p.MemoryInfo(); err == nil {
 		s.rss = int64(m.RSS)
+	}
+	if t, err := p.Times(); err == nil {
+		s.cpu = t.User + t.System
 	}
 	if st, err := p.Status(); err == nil && len(st) > 0 {
 		s.state = letters[st[0]]
