@@ -10,7 +10,7 @@ import (
 type Pace struct{ Rate, Slow, Fast float64 }
 
 const (
-	recentBeats = 24 // looks that the present pace is taken from
+	recentBeats = 12 // looks that the present pace is taken from
 	stretch     = 3  // looks of one stretch
 )
 

@@ -153,7 +153,20 @@ func standstill(f *casefile.File, all []*suspect) (string, bool) {
 	if f.Value(run.FactState) == "T" {
 		return "The process is stopped (state T).", true
 	}
+	if idle(f.Pulse.Gauges[run.FactCPU]) {
+		return "Its processes use no processor time.", true
+	}
 	return "", false
+}
+
+// idle reports whether the processor time stood still over the last two looks.
+func idle(g []casefile.Gauge) bool {
+	if len(g) < 3 {
+		return false
+	}
+	a, b := g[len(g)-3], g[len(g)-1]
+	wall := b.At.Sub(a.At).Seconds()
+	return wall > 0 && b.Value >= a.Value && (b.Value-a.Value)/wall < 0.01
 }
 
 // over reports whether a live source says that the run has ended. What a log

@@ -67,17 +67,26 @@ func slowThroughput(f *casefile.File) *report.Anomaly {
 	return nil
 }
 
-// slowed compares the last five rates with all before them; the fastest of the
-// five has to be slow too, so that an evaluation between two steps is not.
+// window is how many rates are taken together: a look may see one step or two,
+// and an evaluation stands between some.
+const window = 5
+
+// slowed compares the newest rates with those of the first half: the baseline.
 func slowed(v []float64) (base, now float64, slow bool) {
 	if len(v) < 12 {
 		return 0, 0, false
 	}
-	last, before := v[len(v)-5:], v[:len(v)-5]
-	base, now = middle(before), middle(last)
-	spread := slices.Sorted(slices.Values(before))
-	low := spread[len(spread)/10] // a rate that it had before, evaluations and the start included
-	return base, now, base > 0 && slices.Max(last) < halved*base && now < low
+	last := v[len(v)-window:]
+	base, now = middle(v[:len(v)/2]), mean(last)
+	return base, now, base > 0 && now < halved*base && middle(last) <= halved*base
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
 }
 
 func slower(f *casefile.File, what string, base, now float64) *report.Anomaly {
