@@ -17,6 +17,7 @@ type End struct {
 	State  report.TerminalState // StateRunning when it goes on
 	Why    string
 	Proven float64 // 0..1
+	ByLog  bool    // only the log's words and silence say so
 }
 
 var goesOn = End{State: report.StateRunning}
@@ -43,7 +44,9 @@ func Ended(b *failure.Book, f *casefile.File) End {
 	if !last && !fellSilent(f) {
 		return goesOn
 	}
-	return lastWords(b, f, last, limit)
+	e := lastWords(b, f, last, limit)
+	e.ByLog = true
+	return e
 }
 
 func jobEnded(f *casefile.File) End {
@@ -54,13 +57,13 @@ func jobEnded(f *casefile.File) End {
 	why := fmt.Sprintf("%s is %s", p.Name, JobState(p.State))
 	switch JobState(p.State) {
 	case "SUCCEEDED", "COMPLETED", "COMPLETE":
-		return End{report.StateSucceeded, why, 0.95}
+		return End{State: report.StateSucceeded, Why: why, Proven: 0.95}
 	case "FAILED":
-		return End{report.StateFailed, why, 0.95}
+		return End{State: report.StateFailed, Why: why, Proven: 0.95}
 	case "CANCELLED":
-		return End{report.StateCancelled, why, 0.95}
+		return End{State: report.StateCancelled, Why: why, Proven: 0.95}
 	case "EXPIRED", "TIMEOUT":
-		return End{report.StateTimeout, why, 0.95}
+		return End{State: report.StateTimeout, Why: why, Proven: 0.95}
 	}
 	return goesOn
 }
@@ -69,9 +72,9 @@ func jobEnded(f *casefile.File) End {
 func exited(f *casefile.File, code *int, signal *string, limit report.TerminalState) End {
 	if code != nil && *code == 0 && signal == nil {
 		if stoppedEarly(f) {
-			return End{report.StateEarlyStopped, "early stopping ended the training and the process ended with exit code 0", 0.95}
+			return End{State: report.StateEarlyStopped, Why: "early stopping ended the training and the process ended with exit code 0", Proven: 0.95}
 		}
-		return End{report.StateSucceeded, "the process ended with exit code 0", 0.95}
+		return End{State: report.StateSucceeded, Why: "the process ended with exit code 0", Proven: 0.95}
 	}
 	how := "the process ended"
 	if code != nil {
@@ -82,11 +85,11 @@ func exited(f *casefile.File, code *int, signal *string, limit report.TerminalSt
 	}
 	switch {
 	case limit != report.StateRunning:
-		return End{limit, how, 0.9}
+		return End{State: limit, Why: how, Proven: 0.9}
 	case signal != nil && (*signal == "SIGINT" || *signal == "SIGTERM" || *signal == "SIGHUP") || code != nil && (*code == 130 || *code == 143):
-		return End{report.StateCancelled, how, 0.8}
+		return End{State: report.StateCancelled, Why: how, Proven: 0.8}
 	}
-	return End{report.StateFailed, how, 0.95}
+	return End{State: report.StateFailed, Why: how, Proven: 0.95}
 }
 
 // vanished judges a process that ended without anybody seeing its exit code.
@@ -95,7 +98,7 @@ func vanished(b *failure.Book, f *casefile.File, limit report.TerminalState) End
 	if e.State.Ended() {
 		return e
 	}
-	return End{report.StateFailed, "the process is gone, and its log just ends: nothing says that the training was complete", 0.75}
+	return End{State: report.StateFailed, Why: "the process is gone, and its log just ends: nothing says that the training was complete", Proven: 0.75}
 }
 
 // lastWords judges a run of which only the log is seen.
@@ -111,17 +114,30 @@ func lastWords(b *failure.Book, f *casefile.File, last bool, limit report.Termin
 	}
 	switch {
 	case limit != report.StateRunning && r.RunStatus != report.Healthy:
-		return End{limit, "the log says so", 0.8}
+		return End{State: limit, Why: "the log says so", Proven: 0.8}
 	case r.RunStatus == report.Crashed:
-		return End{report.StateFailed, r.RootCause, r.CauseConfidence}
+		return End{State: report.StateFailed, Why: r.RootCause, Proven: r.CauseConfidence}
 	case done && stoppedEarly(f):
-		return End{report.StateEarlyStopped, "the log says that early stopping ended the training", 0.85}
+		return End{State: report.StateEarlyStopped, Why: "the log says that early stopping ended the training", Proven: 0.85}
 	case done:
-		return End{report.StateSucceeded, "the log says that the training is complete", 0.85}
-	case steps && (last || f.At.Sub(f.Pulse.Spoke) >= settles(f)):
-		return End{report.StateSucceeded, "the last planned step is done and the log is silent", 0.65}
+		return End{State: report.StateSucceeded, Why: "the log says that the training is complete", Proven: 0.85}
+	case steps && !talksOn(f) && (last || f.At.Sub(f.Pulse.Spoke) >= settles(f)):
+		return End{State: report.StateSucceeded, Why: "the last planned step is done and the log is silent", Proven: 0.65}
 	}
 	return goesOn
+}
+
+// talksOn reports whether the log goes on long after the last step: then the step
+// was not the end of it.
+func talksOn(f *casefile.File) bool {
+	m := f.Main()
+	for _, s := range f.Logs() {
+		late := s.Lines-m.LastRef.Line > 100 || !m.LastTime.IsZero() && s.Last.Sub(m.LastTime) > slowWork/3
+		if s.Name == m.LastRef.File && late {
+			return true
+		}
+	}
+	return false
 }
 
 func anyLine(f *casefile.File) bool {

@@ -107,6 +107,9 @@ func (n *notes) current() []report.Anomaly {
 	return out
 }
 
+// tells reports whether an anomaly of a type is open and was told.
+func (n *notes) tells(t report.AnomalyType) bool { return n.open[t] != nil && n.open[t].told != nil }
+
 // all is everything that was told, oldest first.
 func (n *notes) all() []report.Anomaly {
 	out := []report.Anomaly{}

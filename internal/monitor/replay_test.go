@@ -212,8 +212,8 @@ type told struct {
 	ended  time.Duration
 }
 
-// watchStage watches a stage to its end in simulated time.
-func watchStage(t *testing.T, s *stage, r monitor.Request) (out told) {
+// watchStage watches a stage to its end in simulated time, and some looks longer.
+func watchStage(t *testing.T, s *stage, r monitor.Request, after int) (out told) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -222,7 +222,7 @@ func watchStage(t *testing.T, s *stage, r monitor.Request) (out told) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for quiet := 0; quiet < 4; {
+		for quiet := 0; quiet < after; {
 			u, err := w.Next(t.Context())
 			if errors.Is(err, monitor.ErrEnded) {
 				return
@@ -266,7 +266,7 @@ func TestHealthyRunsRaiseNoAlarm(t *testing.T) {
 				if most := s.length() / 240; r.Interval < most {
 					r.Interval = most
 				}
-				got := watchStage(t, s, r)
+				got := watchStage(t, s, r, 4)
 				for i, e := range got.events {
 					cut := e.Anomaly != nil && e.Anomaly.Type == report.AnomalyStalled && got.ats[i] > s.length() // the recording stops, not the run
 					if e.Anomaly != nil && e.Anomaly.Grave() && e.Kind != report.EventClosed && !cut {

@@ -125,11 +125,12 @@ func (w *Watch) judge(ctx context.Context, at time.Time, failed error) *report.U
 	}
 	w.state, u.State = end.State, end.State
 	seen := judge.Anomalies(w.m.Book, w.file)
-	if end.State == report.StateFailed && !slices.ContainsFunc(seen, fatal) {
+	if end.State == report.StateFailed && !end.ByLog && !slices.ContainsFunc(seen, fatal) {
 		seen = append(seen, w.crash(at, end))
 	}
 	if end.State.Ended() {
-		seen = slices.DeleteFunc(seen, func(a report.Anomaly) bool { return a.Type == report.AnomalyStalled && end.State != report.StateFailed })
+		stood := w.book.tells(report.AnomalyStalled) && end.State != report.StateSucceeded
+		seen = slices.DeleteFunc(seen, func(a report.Anomaly) bool { return a.Type == report.AnomalyStalled && !stood })
 	}
 	u.Events = w.book.take(at, seen, over)
 	before := w.at
