@@ -58,6 +58,7 @@ const (
 // seen is what moves when a run makes progress.
 type seen struct {
 	steps, evals, losses, checkpoints int
+	lines                             int // before the first step
 	last                              int64
 	bars                              string
 }
@@ -146,7 +147,7 @@ func (p *Pulse) Recall(m Memory) {
 }
 
 func (s seen) String() string {
-	return fmt.Sprint(s.steps, " ", s.evals, " ", s.losses, " ", s.checkpoints, " ", s.last, " ", s.bars)
+	return fmt.Sprint(s.steps, " ", s.evals, " ", s.losses, " ", s.checkpoints, " ", s.last, " ", s.lines, " ", s.bars)
 }
 
 // step notes a new step and, where lines have no time, learns how long one takes.
@@ -195,8 +196,11 @@ func (f *File) progressSeen() (seen, int) {
 			v.checkpoints++
 		}
 	}
+	if v.bars == "" { // it left the last lines: that is no progress
+		v.bars = f.Pulse.seen.bars
+	}
 	if f.Pulse.seen.steps == 0 && v.steps == 0 { // before the first step every new line is a step ahead
-		v.bars += strconv.Itoa(words)
+		v.lines = words
 	}
 	return v, words
 }
@@ -207,7 +211,7 @@ var barCount = regexp.MustCompile(`\b(\d+(?:\.\d+)?[kMGB]?)/(\d+(?:\.\d+)?[kMGB]
 // only drawn anew keeps its position.
 func lastBar(s *Stream) string {
 	for _, l := range slices.Backward(s.Tail[max(0, len(s.Tail)-3):]) {
-		if !strings.ContainsAny(l.Text, "%|█=") {
+		if !strings.ContainsAny(l.Text, "%|█") {
 			continue
 		}
 		if m := barCount.FindString(l.Text); m != "" {
