@@ -15,15 +15,20 @@ import (
 // what only shows over several looks (the file's Pulse). Case judges how a run
 // ended; this judges one that goes on, and what may still heal is not grave yet.
 func Anomalies(b *failure.Book, f *casefile.File) []report.Anomaly {
-	all := collect(b, f)
+	quiet := unusual(f)
+	but := report.Stalled // its detectors read whole heads of logs
+	if quiet {
+		but = ""
+	}
+	all := collectBut(b, f, but)
 	out := signed(b, f, all)
 	for _, rule := range []func(*casefile.File) *report.Anomaly{gradientExplosion, slowThroughput, diskFilling, memoryLeak, deadlineRisk, jobFailed, taskFailed, stuckPipeline} {
 		if a := rule(f); a != nil {
 			out = append(out, *a)
 		}
 	}
-	if a := stalled(f, all); a != nil && !ends(out) {
-		out = append(out, *a)
+	if quiet && !ends(out) {
+		out = append(out, stalled(f, all))
 	}
 	out = oneOfEach(out)
 	for i := range out {

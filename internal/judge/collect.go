@@ -49,7 +49,10 @@ type suspect struct {
 
 // collect lists every suspect in order: streams as they are, lines as they came,
 // then the detectors.
-func collect(b *failure.Book, f *casefile.File) []*suspect {
+func collect(b *failure.Book, f *casefile.File) []*suspect { return collectBut(b, f, "") }
+
+// collectBut is collect without the detectors of one class.
+func collectBut(b *failure.Book, f *casefile.File, but report.Class) []*suspect {
 	no := map[*casefile.Stream]int{}
 	byName := map[string]*casefile.Stream{}
 	for i, s := range f.Streams {
@@ -77,6 +80,9 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 		s.recovered = s.recovered || byLimit.MatchString(s.text) && succeeded(f, s)
 	}
 	for _, c := range b.Classes {
+		if c.ID == but {
+			continue
+		}
 		for _, d := range c.Detectors {
 			for _, s := range see(&d, f) {
 				out = append(out, sighted(c, &d, s, no, byName))

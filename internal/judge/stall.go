@@ -21,29 +21,28 @@ const (
 	fewGaps  = 3                // a run that made fewer steps has no rhythm yet
 )
 
-// stalled judges how long the run makes no progress against its own rhythm:
-// medium where that is unusual, high where it is beyond what such a phase takes
-// or where the processes themselves show that they wait.
-func stalled(f *casefile.File, all []*suspect) *report.Anomaly {
-	p := &f.Pulse
-	if p.Looks == 0 || over(f) {
-		return nil
+// unusual reports whether the run makes no progress for longer than its own
+// rhythm lets one expect.
+func unusual(f *casefile.File) bool {
+	if f.Pulse.Looks == 0 || over(f) {
+		return false
 	}
-	unusual, tooLong, phase, slow := limits(f)
-	quiet := f.At.Sub(p.Moved)
-	if slow && p.Stirred.After(p.Moved) { // work without steps still says new things
-		quiet = f.At.Sub(p.Stirred)
-	}
-	if quiet < unusual {
-		return nil
-	}
-	a := &report.Anomaly{Type: report.AnomalyStalled, Severity: report.Medium, Class: report.Stalled, Fix: "find out what it waits for: py-spy dump --pid PID on the process that hangs, before anything is ended"}
-	a.Description = fmt.Sprintf("No progress for %s; %s.", report.Took(quiet), phase)
+	l := limits(f)
+	return l.quiet >= l.unusual
+}
+
+// stalled judges a run that makes no progress for unusually long: medium, and
+// high where that is beyond what such a phase takes or where the processes
+// themselves show that they wait.
+func stalled(f *casefile.File, all []*suspect) report.Anomaly {
+	l := limits(f)
+	a := report.Anomaly{Type: report.AnomalyStalled, Severity: report.Medium, Class: report.Stalled, Fix: "find out what it waits for: py-spy dump --pid PID on the process that hangs, before anything is ended"}
+	a.Description = fmt.Sprintf("No progress for %s; %s.", report.Took(l.quiet), l.phase)
 	hint, waits := standstill(f, all)
 	if hint != "" {
 		a.Description += " " + hint
 	}
-	if quiet >= tooLong || waits {
+	if l.quiet >= l.tooLong || waits {
 		a.Severity = report.High
 	}
 	if m := f.Main(); m != nil {
@@ -51,35 +50,50 @@ func stalled(f *casefile.File, all []*suspect) *report.Anomaly {
 	} else if l, ok := lastLine(f); ok {
 		a.Ref = at(f, l.Ref, l.Rank)
 	}
-	if p.Repeats >= 2 {
+	if f.Pulse.Repeats >= 2 {
 		a.Description += " The log goes on, but its lines report no step."
 	}
 	return a
 }
 
-// limits is how long standing still is unusual, and how long it is surely
-// wrong, why, and whether the run may be at work that takes long without a step.
-func limits(f *casefile.File) (unusual, tooLong time.Duration, phase string, slow bool) {
+// limit is how long the run makes no progress, how long that may be, and why.
+type limit struct {
+	quiet, unusual, tooLong time.Duration
+	phase                   string
+}
+
+func limits(f *casefile.File) limit {
+	l, slow := rhythm(f)
+	l.quiet = f.At.Sub(f.Pulse.Moved)
+	if slow && f.Pulse.Stirred.After(f.Pulse.Moved) { // work without steps still says new things
+		l.quiet = f.At.Sub(f.Pulse.Stirred)
+	}
+	return l
+}
+
+// rhythm is what the run has shown of its own rhythm, and whether it may be at
+// work that takes long without a step.
+func rhythm(f *casefile.File) (l limit, slow bool) {
 	p := &f.Pulse
 	twice := 2 * max(p.Interval, time.Second)
 	m := f.Main()
 	if m == nil || m.Advances == 0 {
-		return max(slowWork, twice), max(4*slowWork, twice), "no training step was reported yet", true
+		return limit{unusual: max(slowWork, twice), tooLong: max(4*slowWork, twice), phase: "no training step was reported yet"}, true
 	}
 	gaps := m.Gaps
 	if gaps.N < p.Gaps.N || gaps.Longest == 0 {
 		gaps = p.Gaps
 	}
 	if gaps.N < fewGaps && m.Advances < 10 {
-		return max(slowWork/3, twice), max(slowWork, twice), "the run is at its first steps", true
+		return limit{unusual: max(slowWork/3, twice), tooLong: max(slowWork, twice), phase: "the run is at its first steps"}, true
 	}
 	longest, typical := gaps.Longest, gaps.Typical()
 	if word := slowPhase(f, m); word != "" {
-		return max(slowWork/3, 2*longest, twice), max(slowWork, 3*longest, twice), word, true
+		return limit{unusual: max(slowWork/3, 2*longest, twice), tooLong: max(slowWork, 3*longest, twice), phase: word}, true
 	}
-	usual := fmt.Sprintf("a step's line came every %s before", short(typical))
-	unusual = max(twice, 3*longest, 8*typical)
-	return unusual, max(2*unusual, 5*longest, 20*typical, min(hiccup, 10*p.Interval)), usual, false
+	l = limit{unusual: max(twice, 3*longest, 8*typical), phase: fmt.Sprintf("a step's line came every %s before", short(typical))}
+	l.tooLong = max(2*l.unusual, 5*longest, 20*typical, min(hiccup, 10*p.Interval))
+	return l, false
 }
 
 func short(d time.Duration) string {
