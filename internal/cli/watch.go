@@ -63,6 +63,13 @@ func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch, d
 	if line.json {
 		out = s.Err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var shown screen = plain{out}
+	if len(line.command) == 0 { // a run that was started here writes to the terminal itself
+		shown = newScreen(ctx, out, stop)
+	}
+	defer shown.close()
 	looked := false
 	for {
 		u, err := w.Next(ctx)
@@ -75,9 +82,7 @@ func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch, d
 		}
 		looked = true
 		redact.Value(u)
-		for _, l := range append(u.Lines, u.Summary...) {
-			fmt.Fprintln(out, l)
-		}
+		shown.show(u)
 		notify(ctx, s, line, d, u)
 		if u.End != nil {
 			return u.End, nil
