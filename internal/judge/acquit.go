@@ -81,6 +81,10 @@ func unexplained(f *casefile.File) (string, casefile.Evidence) {
 		return fmt.Sprintf("The process ended with exit code %s and nothing that was read says why.", v.Value),
 			casefile.Evidence{Ref: v.From, Rank: -1, Text: "exit code " + v.Value}
 	}
+	if processEnded(f) && !end.completed && !lastStepDone(f) {
+		l, _ := lastLine(f)
+		return "The process is gone, and its log just ends: nothing that was read says why.", casefile.Evidence{Ref: l.Ref, Rank: l.Rank, Text: l.Text}
+	}
 	if l, ok := errorAtTheEnd(f); ok && !end.completed {
 		return "The log ends with an error that no known kind of failure explains.", casefile.Evidence{Ref: l.Ref, Rank: l.Rank, Text: l.Text}
 	}

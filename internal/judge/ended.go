@@ -35,7 +35,7 @@ func Ended(b *failure.Book, f *casefile.File) End {
 	switch {
 	case over(f) && (code != nil || signal != nil):
 		return exited(f, code, signal, limit)
-	case f.Value(run.FactState) == run.ProcessGone:
+	case processEnded(f):
 		return vanished(b, f, limit)
 	case f.Value(run.FactState) != "":
 		return goesOn // it lives, whatever its log says
@@ -108,10 +108,7 @@ func lastWords(b *failure.Book, f *casefile.File, last bool, limit report.Termin
 	}
 	r := Case(b, f)
 	done := completed(f) && r.RunStatus != report.Crashed
-	steps := false
-	if m := f.Main(); m != nil {
-		steps = m.Progress().Completed || m.Progress().Total > 0 && m.Progress().Step >= m.Progress().Total
-	}
+	steps := lastStepDone(f)
 	switch {
 	case limit != report.StateRunning && r.RunStatus != report.Healthy:
 		return End{State: limit, Why: "the log says so", Proven: 0.8}
@@ -142,6 +139,13 @@ func talksOn(f *casefile.File) bool {
 
 func anyLine(f *casefile.File) bool {
 	return slices.ContainsFunc(f.Logs(), func(s *casefile.Stream) bool { return len(s.Tail) > 0 })
+}
+
+// lastStepDone reports whether the numbers of the log say that the last planned
+// step is done.
+func lastStepDone(f *casefile.File) bool {
+	m := f.Main()
+	return m != nil && (m.Progress().Completed || m.Progress().Total > 0 && m.Progress().Step >= m.Progress().Total)
 }
 
 // settles is how long a log must be silent after its last planned step: saving

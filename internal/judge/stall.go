@@ -191,7 +191,14 @@ func over(f *casefile.File) bool {
 			return true
 		}
 	}
-	return f.Value(run.FactState) == run.ProcessGone
+	return processEnded(f)
+}
+
+// processEnded reports whether the run's process is seen to have ended, by
+// somebody who cannot know its exit code: it is gone, or a zombie.
+func processEnded(f *casefile.File) bool {
+	v := f.Value(run.FactState)
+	return v == run.ProcessGone || v == "Z"
 }
 
 const (

@@ -2,10 +2,13 @@ package monitor
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/judge"
+	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 const maxFinal = 60 // metrics
@@ -41,8 +44,26 @@ func (w *Watch) finish(at time.Time, end judge.End, reason string) *report.Watch
 	if r.Decision != report.Go {
 		r.NextCommands = append(r.NextCommands, w.diag.NextCommands...)
 	}
+	if again := w.again(); again != "" && r.TerminalState == report.StateFailed {
+		r.NextCommands = append(r.NextCommands, again)
+	}
 	r.Summary = summaryLine(r)
 	return r
+}
+
+// again is the command that started the run, as it was seen while the process
+// lived; "" when it was not seen or holds a secret that was taken out.
+func (w *Watch) again() string {
+	command, dir := w.file.Value(run.FactCommand), w.file.Value(run.FactCwd)
+	if command == "" || dir == "" || redact.Text(command) != command || strings.Contains(command, "[redacted") {
+		return ""
+	}
+	return fmt.Sprintf("cd %s && %s", quote(dir), command)
+}
+
+// quote writes a folder so that a shell takes it as it is.
+func quote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // findings has one entry for each grave anomaly that did not heal.

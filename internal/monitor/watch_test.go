@@ -190,6 +190,7 @@ func TestAnEndNeedsProof(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var end *report.WatchReport
+			var diag *report.Diagnosis
 			synctest.Test(t, func(t *testing.T) {
 				w, err := newMonitor(t, only(&script{looks: c.looks})).Open(t.Context(), monitor.Request{Target: "run.log"}, nil)
 				if err != nil {
@@ -197,10 +198,13 @@ func TestAnEndNeedsProof(t *testing.T) {
 				}
 				for range c.looks {
 					if u, err := w.Next(t.Context()); err == nil && u.End != nil {
-						end = u.End
+						end, diag = u.End, w.Diagnosis()
 					}
 				}
 			})
+			if end != nil && end.TerminalState == report.StateFailed && diag.PrimaryCause == report.None {
+				t.Errorf("a run that failed is diagnosed as %s: %s", diag.RunStatus, diag.RootCause)
+			}
 			switch {
 			case end == nil && c.want != "":
 				t.Errorf("no end, want %s", c.want)
