@@ -44,7 +44,10 @@ func TestFailedRunsAreTold(t *testing.T) {
 		t.Fatalf("no cases: %v", err)
 	}
 	played, found := 0, 0
-	for _, p := range paths {
+	for i, p := range paths {
+		if slowly && i%4 > 0 {
+			continue
+		}
 		b, err := os.ReadFile(p)
 		if err != nil {
 			t.Fatal(err)
@@ -67,8 +70,8 @@ func TestFailedRunsAreTold(t *testing.T) {
 		got := watchStage(t, s, r, 40)
 		played++
 		var types []report.AnomalyType
-		for i, e := range got.events {
-			if e.Anomaly != nil && (got.ats[i] <= s.length()+r.Interval+5*time.Minute || e.Anomaly.Type == report.AnomalyStalled) {
+		for n, e := range got.events {
+			if e.Anomaly != nil && (got.ats[n] <= s.length()+r.Interval+5*time.Minute || e.Anomaly.Type == report.AnomalyStalled) {
 				types = append(types, e.Anomaly.Type)
 			}
 		}

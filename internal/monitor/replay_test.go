@@ -255,7 +255,10 @@ func TestHealthyRunsRaiseNoAlarm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some 170 runs at three rates")
 	}
-	for _, target := range healthy(t) {
+	for i, target := range healthy(t) {
+		if slowly && i%15 > 0 { // all of them run without the race detector
+			continue
+		}
 		t.Run(filepath.Base(target), func(t *testing.T) {
 			t.Parallel()
 			for _, r := range rates {
