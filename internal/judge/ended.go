@@ -129,7 +129,7 @@ func lastWords(b *failure.Book, f *casefile.File, last bool, limit report.Termin
 func talksOn(f *casefile.File) bool {
 	m := f.Main()
 	for _, s := range f.Logs() {
-		late := s.Lines-m.LastRef.Line > 100 || !m.LastTime.IsZero() && s.Last.Sub(m.LastTime) > slowWork/3
+		late := s.Lines-m.LastRef.Line > farewell || !m.LastTime.IsZero() && s.Last.Sub(m.LastTime) > slowWork/3
 		if s.Name == m.LastRef.File && late {
 			return true
 		}
@@ -160,11 +160,15 @@ func settles(f *casefile.File) time.Duration {
 	return min(hiccup, 4*f.Pulse.Interval)
 }
 
-// completed reports whether the log says that the training is complete, and
-// training did not go on after those words.
+// farewell is how many lines a run may print after its last step or after it said
+// that the training is complete: summaries, a last evaluation, an upload.
+const farewell = 150
+
+// completed reports whether the log says near its end that the training is
+// complete, and training did not go on after those words.
 func completed(f *casefile.File) bool {
 	return slices.ContainsFunc(f.Events, func(e *casefile.Event) bool {
-		return e.Sign.Sets["run.outcome"] == "completed" && !f.Recovered(e)
+		return e.Sign.Sets["run.outcome"] == "completed" && !f.Recovered(e) && e.Stream.Lines-e.LastRef.Line <= farewell
 	})
 }
 
