@@ -7,6 +7,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // acquit writes the verdict when nothing that was seen stays unhealed: none, or
@@ -31,6 +32,9 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 			r.CauseConfidence = 0.9
 		}
 		r.RootCause = "Nothing in what was read says that the run failed."
+		if alive(f) {
+			r.RunStatus = report.Running
+		}
 		for _, s := range all {
 			if s.role != report.RoleContext && s.recovered && s.weight >= 0.6 && s.class != report.NaNInf && s.class != report.Divergence {
 				r.RunStatus = report.Recovered
@@ -55,6 +59,15 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 	return r
 }
 
+// alive reports whether the run's process was seen and has not ended.
+func alive(f *casefile.File) bool {
+	switch f.Value(run.FactState) {
+	case "", "Z", run.ProcessGone:
+		return false
+	}
+	return true
+}
+
 // unexplained says why the run cannot be called healthy although no class fits.
 func unexplained(f *casefile.File) (string, casefile.Evidence) {
 	end := outcome(f)
@@ -67,6 +80,10 @@ func unexplained(f *casefile.File) (string, casefile.Evidence) {
 	if v, ok := f.Fact("exit.code"); ok && v.Value != "0" && v.Value != "" {
 		return fmt.Sprintf("The process ended with exit code %s and nothing that was read says why.", v.Value),
 			casefile.Evidence{Ref: v.From, Rank: -1, Text: "exit code " + v.Value}
+	}
+	if processEnded(f) && !end.completed && !lastStepDone(f) {
+		l, _ := lastLine(f)
+		return "The process is gone, and its log just ends: nothing that was read says why.", casefile.Evidence{Ref: l.Ref, Rank: l.Rank, Text: l.Text}
 	}
 	if l, ok := errorAtTheEnd(f); ok && !end.completed {
 		return "The log ends with an error that no known kind of failure explains.", casefile.Evidence{Ref: l.Ref, Rank: l.Rank, Text: l.Text}

@@ -128,3 +128,6 @@ func Median(v []float64) float64 {
 	slices.Sort(w)
 	return w[len(w)/2]
 }
+
+// Stride is how many samples each kept point stands for.
+func (s *Series) Stride() int { return max(1, s.stride) }
