@@ -213,18 +213,21 @@ func (rd *reading) measure(r *rec, rank int) {
 		rd.reader = k
 	}
 	k.lastOrder = rd.order
-	if r.form == nil && k.reader.Silent(r.marks) {
+	tabular := k.reader.Tabular()
+	if r.flags&fInert != 0 && !tabular {
 		return
 	}
-	text, at := rd.blk.clean(r)[r.text:], r.time()
-	marks := r.marks
-	form, nums := r.form, rd.blk.nums[min(int(r.num), len(rd.blk.nums)):]
+	text, at, told := rd.blk.clean(r)[r.text:], r.time(), r.flags&fOwn != 0
+	form, nums, marks := r.form, rd.blk.nums, logformat.Marks(0)
 	if form == nil { // it may have been learned since the worker looked
+		marks = logformat.Marks(r.num)
 		form, rd.f.nums = rd.f.late.Find(text, rd.f.nums[:0])
 		nums = rd.f.nums
+	} else {
+		nums = nums[r.num:]
 	}
 	if form != nil {
-		v, ok, done := k.reader.Again(form, nums, text, at, r.text == 0)
+		v, ok, done := k.reader.Again(form, nums, text, at, told)
 		if ok {
 			k.take(v, rd.ref(r), at)
 		}
@@ -232,6 +235,10 @@ func (rd *reading) measure(r *rec, rank int) {
 			return
 		}
 		marks = logformat.Survey(text)
+	}
+	if marks.Mute() && !tabular {
+		rd.f.forms.Mute(text, marks)
+		return
 	}
 	if v, ok := k.reader.Anew(text, marks, rd.f.forms, form); ok {
 		k.take(v, rd.ref(r), at)

@@ -1,0 +1,175 @@
+package logformat
+
+// fieldKind is what a field of a form holds.
+type fieldKind uint8
+
+const (
+	noField fieldKind = iota
+	numberField
+	groupField // "1,234.5", with the same number of commas
+	timeField  // "1:02:03" or "02:03", in seconds
+	barField   // what tqdm draws
+	kerasField // what Keras draws
+)
+
+// field is a stretch of the line whose bytes change. A number's whole part may
+// have any width from least to most.
+type field struct {
+	kind        fieldKind
+	padded      bool // two spaces or more before it
+	negative    bool // a minus stands before it
+	fraction    bool
+	exponent    bool
+	used        bool // its value is wanted
+	least, most uint8
+	commas      uint8
+}
+
+// drawn reports whether a field may hold the byte as part of a bar.
+func (k fieldKind) drawn(c byte) bool {
+	switch k {
+	case barField:
+		return c >= 0x80 || c == ' '
+	case kerasField:
+		return c == '=' || c == '>' || c == '.'
+	}
+	return false
+}
+
+// read reads the field at; next is -1 when something else stands there.
+func (d *field) read(b []byte, at int) (v float64, next int) {
+	if d.padded {
+		from := at
+		for at < len(b) && b[at] == ' ' {
+			at++
+		}
+		if at < from+2 {
+			return 0, -1
+		}
+	}
+	switch d.kind {
+	case numberField:
+		return d.number(b, at)
+	case groupField:
+		return d.grouped(b, at)
+	case timeField:
+		return duration(b, at)
+	}
+	from := at
+	for at < len(b) && d.kind.drawn(b[at]) {
+		at++
+	}
+	if at == from {
+		return 0, -1
+	}
+	return 0, at
+}
+
+// number reads the number at. It is what number gives, in a narrower form.
+func (d *field) number(b []byte, at int) (float64, int) {
+	start := at
+	var mant uint64
+	for ; at < len(b) && isDigit(b[at]); at++ {
+		mant = mant*10 + uint64(b[at]-'0')
+	}
+	n := at - start
+	if n < int(d.least) || n > int(d.most) {
+		return 0, -1
+	}
+	exp := 0
+	if d.fraction {
+		if at >= len(b) || b[at] != '.' {
+			return 0, -1
+		}
+		at++
+		from := at
+		for ; at < len(b) && isDigit(b[at]); at++ {
+			mant = mant*10 + uint64(b[at]-'0')
+		}
+		exp = from - at
+		if exp == 0 || exp < -maxFraction {
+			return 0, -1
+		}
+	}
+	if d.exponent {
+		e, k := exponent(b[at:])
+		if k == 0 {
+			return 0, -1
+		}
+		at += k
+		exp += e
+	}
+	if !d.used {
+		return 0, at
+	}
+	if at-start > 19 || mant > 1<<53 || exp < -22 || exp > 22 {
+		v, _ := number(b[start:at])
+		return d.signed(v), at
+	}
+	v := float64(mant)
+	if exp < 0 {
+		v /= pow10[-exp]
+	} else {
+		v *= pow10[exp]
+	}
+	return d.signed(v), at
+}
+
+func (d *field) signed(v float64) float64 {
+	if d.negative {
+		return -v
+	}
+	return v
+}
+
+// grouped reads a number with thousands commas.
+func (d *field) grouped(b []byte, at int) (float64, int) {
+	start := at
+	for at < len(b) && isDigit(b[at]) {
+		at++
+	}
+	if n := at - start; n < int(d.least) || n > int(d.most) {
+		return 0, -1
+	}
+	for range d.commas {
+		if at+3 >= len(b) || b[at] != ',' || !isDigit(b[at+1]) || !isDigit(b[at+2]) || !isDigit(b[at+3]) {
+			return 0, -1
+		}
+		at += 4
+	}
+	if d.fraction {
+		from := at + 1
+		if at >= len(b) || b[at] != '.' {
+			return 0, -1
+		}
+		for at++; at < len(b) && isDigit(b[at]); at++ {
+		}
+		if at == from || at-from > maxFraction {
+			return 0, -1
+		}
+	}
+	v, n := number(b[start:])
+	if n != at-start {
+		return 0, -1
+	}
+	return d.signed(v), at
+}
+
+// duration reads 1:02:03, 02:03 or 3.
+func duration(b []byte, at int) (float64, int) {
+	total := 0
+	for {
+		from, v := at, 0
+		for ; at < len(b) && isDigit(b[at]); at++ {
+			v = v*10 + int(b[at]-'0')
+		}
+		if at == from || at-from > 6 {
+			return 0, -1
+		}
+		total = total*60 + v
+		if at+1 >= len(b) || b[at] != ':' || !isDigit(b[at+1]) {
+			return float64(total), at
+		}
+		at++
+	}
+}
