@@ -65,6 +65,7 @@ func (rd *reading) framesMatch(s *Sign, t *Traceback) bool {
 
 // event is the event of a finding, all but its words: Text and Groups.
 func (rd *reading) event(s *Sign, l *lineAt) Event {
+	rd.tellTime()
 	e := Event{
 		Sign: s, Stream: rd.s, Rank: l.rank, Ref: l.ref, LastRef: l.ref,
 		At: l.time, Step: -1, Order: rd.order, Trace: l.trace, Count: 1,

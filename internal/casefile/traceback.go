@@ -39,7 +39,8 @@ type Traceback struct {
 	chainDirect bool
 	shape       string // of the program's own prefix before the mark
 	lines       int
-	after       int // lines of the message so far
+	after       int             // lines of the message so far
+	text        strings.Builder // the message, when it has several lines
 }
 
 // Frame is one frame, outermost first.
@@ -220,7 +221,11 @@ func (t *Traceback) more(line string) bool {
 	}
 	line = t.cutShape(line)
 	t.after++
-	t.Message += "\n" + clip(line, 400)
+	if t.text.Len() == 0 {
+		t.text.WriteString(t.Message)
+	}
+	t.text.WriteString("\n" + clip(line, 400))
+	t.Message = t.text.String()
 	return true
 }
 

@@ -68,14 +68,13 @@ func (f *form) alike(o *form) bool { return slices.Equal(f.conds, o.conds) }
 type Finder struct {
 	fs     *Forms
 	own    bool // it is of the goroutine that learns: it sees what is not filed yet
-	last   *form
-	next   [][2]*form // what came after a form the last times, by its number
+	last   []*form // by a key of the line
 	starts [maxParts]int32
 	day    day
 	Stamp  Stamp // of the line that was found last
 }
 
-const nextSize = 1 << 11
+const lastSize = 1 << 12
 
 // Stamp is a line's own time, and the time that a JSON line tells as a member.
 type Stamp struct {
@@ -85,10 +84,10 @@ type Stamp struct {
 }
 
 // NewFinder returns a Finder of fs.
-func NewFinder(fs *Forms) *Finder { return &Finder{fs: fs, next: make([][2]*form, nextSize)} }
+func NewFinder(fs *Forms) *Finder { return &Finder{fs: fs, last: make([]*form, lastSize)} }
 
 // Late returns a Finder for the goroutine that learns.
-func (fs *Forms) Late() *Finder { return &Finder{fs: fs, own: true, next: make([][2]*form, nextSize)} }
+func (fs *Forms) Late() *Finder { return &Finder{fs: fs, own: true, last: make([]*form, lastSize)} }
 
 // Find is the form of a line after the launcher's prefix was cut, nil when none
 // is known. The line need not be cleaned: one that has a form is clean. Its
@@ -98,20 +97,10 @@ func (x *Finder) Find(b []byte, nums []float64) (*Form, []float64) {
 	if len(b) < 16 || len(b) > maxFormLine {
 		return nil, nums
 	}
-	if x.last != nil {
-		next := &x.next[x.last.id%nextSize]
-		if f := next[0]; f != nil {
-			if out, ok := x.try(f, b, nums); ok {
-				x.last = f
-				return f, out
-			}
-		}
-		if f := next[1]; f != nil {
-			if out, ok := x.try(f, b, nums); ok {
-				next[0], next[1] = f, next[0]
-				x.last = f
-				return f, out
-			}
+	last := &x.last[key(b)%lastSize]
+	if f := *last; f != nil {
+		if out, ok := x.try(f, b, nums); ok {
+			return f, out
 		}
 	}
 	h := head(b)
@@ -125,11 +114,7 @@ func (x *Finder) Find(b []byte, nums []float64) (*Form, []float64) {
 	if f == nil {
 		return nil, nums
 	}
-	if x.last != nil && f.id > 0 {
-		next := &x.next[x.last.id%nextSize]
-		next[0], next[1] = f, next[0]
-	}
-	x.last = f
+	*last = f
 	return f, out
 }
 

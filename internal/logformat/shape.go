@@ -267,6 +267,18 @@ func Hash(b []byte) uint32 {
 	return uint32(h>>32) | 1
 }
 
+// key is a hash of some words of a line without their digits; b has 16 bytes or more.
+func key(b []byte) uint64 {
+	h := uint64(0)
+	for _, o := range [...]int{8, 24, 40, 56, 72} {
+		o = min(o, len(b)-8)
+		w := binary.LittleEndian.Uint64(b[o:])
+		m := digitBytes(w)
+		h = (bits.RotateLeft64(h, 29) ^ (w&^m | 0x30*eachByte&m)) * 0x9E3779B97F4A7C15
+	}
+	return h >> 40
+}
+
 // head is a hash of the first few dozen letters of a line.
 func head(b []byte) uint32 {
 	h, n := uint32(0), 0
