@@ -132,7 +132,7 @@ func (l *draft) comesAgain() bool {
 	return !l.fs.fresh[l.hash]
 }
 
-// form makes the parts, nil when there are too many.
+// form begins the form of a line, nil when it has too many fields.
 func (l *draft) form(ln line) *form {
 	if len(l.spans) >= maxParts {
 		return nil
@@ -142,21 +142,55 @@ func (l *draft) form(ln line) *form {
 	f.longest = min(len(ln.b)+longer, maxFormLine)
 	f.frame = ln.b[0] == ' ' && bytes.Contains(ln.b, []byte(`File "`))
 	f.timed.part = -1
-	at := 0
+	return f
+}
+
+// parts makes the form's parts.
+func (l *draft) parts(f *form) {
+	at, b := 0, f.line.b
 	for _, s := range l.spans {
 		to := s.from
 		if s.padded {
-			for to > at && ln.b[to-1] == ' ' {
+			for to > at && b[to-1] == ' ' {
 				to--
 			}
 		}
-		p := f.addLiteral(ln.b[at:to], l.digit[at:to])
+		p := f.addLiteral(b[at:to], l.digit[at:to])
 		p.field = s.field
 		f.parts = append(f.parts, p)
 		at = s.to
 	}
-	f.parts = append(f.parts, f.addLiteral(ln.b[at:], l.digit[at:]))
-	return f
+	f.parts = append(f.parts, f.addLiteral(b[at:], l.digit[at:]))
+}
+
+// maxStiff is how many forms of one skeleton have numbers of fixed width.
+const maxStiff = 6
+
+// stiffen makes literals of the fields of a silent form whose values are not
+// wanted: of fixed width, they are compared eight bytes at once. Where lines have
+// many widths it lets the fields be.
+func (l *draft) stiffen(f *form) {
+	if !f.silent || l.fs.stiff[l.hash] >= maxStiff {
+		return
+	}
+	kept := l.spans[:0]
+	for _, s := range l.spans {
+		if s.used || s.kind != numberField || s.exponent {
+			kept = append(kept, s)
+			continue
+		}
+		for i := s.from; i < s.to; i++ {
+			l.digit[i] = isDigit(l.text[i])
+		}
+	}
+	if len(kept) == len(l.spans) {
+		return
+	}
+	l.spans = kept
+	if len(l.fs.stiff) < maxForms {
+		l.fs.stiff[l.hash]++
+	}
+	f.skeleton = l.skeleton(l.text)
 }
 
 func quiet(level string) bool { return level == "WARNING" || level == "INFO" || level == "DEBUG" }
@@ -244,7 +278,6 @@ func (l *draft) given(f *form, pl pairPlace, what pairState, v float64) {
 func (l *draft) number(f *form) bool {
 	slots := make([]int, len(l.spans))
 	for i := range l.spans {
-		f.parts[i].used = l.spans[i].used
 		if slots[i] = -1; l.spans[i].used {
 			slots[i] = f.used
 			f.used++
@@ -275,6 +308,8 @@ func (l *draft) number(f *form) bool {
 			f.keras.numbers[i] = slot(f.keras.numbers[i])
 		}
 	}
+	l.stiffen(f)
+	l.parts(f)
 	var x Finder
 	_, ok := x.try(f, f.line.b, nil)
 	return ok

@@ -1,5 +1,10 @@
 package logformat
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // fieldKind is what a field of a form holds.
 type fieldKind uint8
 
@@ -68,28 +73,25 @@ func (d *field) read(b []byte, at int) (v float64, next int) {
 // number reads the number at. It is what number gives, in a narrower form.
 func (d *field) number(b []byte, at int) (float64, int) {
 	start := at
-	var mant uint64
-	for ; at < len(b) && isDigit(b[at]); at++ {
-		mant = mant*10 + uint64(b[at]-'0')
-	}
-	n := at - start
+	mant, n := digitsAt(b, at)
 	if n < int(d.least) || n > int(d.most) {
 		return 0, -1
 	}
+	at += n
 	exp := 0
 	if d.fraction {
 		if at >= len(b) || b[at] != '.' {
 			return 0, -1
 		}
 		at++
-		from := at
-		for ; at < len(b) && isDigit(b[at]); at++ {
-			mant = mant*10 + uint64(b[at]-'0')
-		}
-		exp = from - at
-		if exp == 0 || exp < -maxFraction {
+		frac, k := digitsAt(b, at)
+		if k == 0 || k > maxFraction {
 			return 0, -1
 		}
+		at += k
+		exp = -k
+		mant = mant*whole10[min(k, len(whole10)-1)] + frac
+		n += k
 	}
 	if d.exponent {
 		e, k := exponent(b[at:])
@@ -102,17 +104,41 @@ func (d *field) number(b []byte, at int) (float64, int) {
 	if !d.used {
 		return 0, at
 	}
-	if at-start > 19 || mant > 1<<53 || exp < -22 || exp > 22 {
+	if n > 19 || mant > 1<<53 || exp < -22 || exp > 22 {
 		v, _ := number(b[start:at])
 		return d.signed(v), at
 	}
 	v := float64(mant)
 	if exp < 0 {
 		v /= pow10[-exp]
-	} else {
+	} else if exp > 0 {
 		v *= pow10[exp]
 	}
 	return d.signed(v), at
+}
+
+// whole10 are the powers of ten in a uint64.
+var whole10 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
+
+// digitsAt reads the digits at: their value, if there are 19 at the most, and how
+// many there are.
+func digitsAt(b []byte, at int) (v uint64, n int) {
+	if at+8 <= cap(b) {
+		x := binary.LittleEndian.Uint64(b[at:at+8:cap(b)]) ^ 0x30*eachByte
+		t := x&^highBits + 0x76*eachByte
+		n = min(bits.TrailingZeros64((t|x)&highBits)>>3, len(b)-at)
+		if n < 8 {
+			x <<= 64 - 8*n // the last digit is the highest byte now
+			x = x * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
+			x = x * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
+			return x * (10000<<32 + 1) >> 32, n
+		}
+	}
+	i := at
+	for ; i < len(b) && isDigit(b[i]); i++ {
+		v = v*10 + uint64(b[i]-'0')
+	}
+	return v, i - at
 }
 
 func (d *field) signed(v float64) float64 {

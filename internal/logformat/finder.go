@@ -14,12 +14,13 @@ type Forms struct {
 	turn    int
 	learned []*form          // not filed yet
 	fresh   map[uint32]bool  // their skeletons
+	stiff   map[uint32]int   // how many forms of a skeleton have numbers of fixed width
 	seen    [seenSize]uint32 // what may be learned when it comes again
 	draft   draft
 }
 
 // NewForms returns Forms that know nothing.
-func NewForms() *Forms { return &Forms{fresh: map[uint32]bool{}} }
+func NewForms() *Forms { return &Forms{fresh: map[uint32]bool{}, stiff: map[uint32]int{}} }
 
 // File makes what was learned known to the Finders of others. Until then only a
 // Late one sees it: what a Finder knows does not depend on when it looks.
@@ -67,7 +68,7 @@ func (f *form) alike(o *form) bool { return slices.Equal(f.conds, o.conds) }
 // Finder finds the forms of lines. It belongs to one goroutine.
 type Finder struct {
 	fs     *Forms
-	own    bool // it is of the goroutine that learns: it sees what is not filed yet
+	own    bool    // it is of the goroutine that learns: it sees what is not filed yet
 	last   []*form // by a key of the line
 	starts [maxParts]int32
 	day    day

@@ -171,7 +171,12 @@ func (f *form) match(b []byte, starts *[maxParts]int32, nums []float64) ([]float
 		if p.kind == noField {
 			continue
 		}
-		v, next := p.read(b, at)
+		v, next := 0.0, 0
+		if p.kind == numberField && !p.padded {
+			v, next = p.number(b, at)
+		} else {
+			v, next = p.read(b, at)
+		}
 		if next < 0 {
 			return nums, false
 		}
