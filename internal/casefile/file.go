@@ -27,7 +27,7 @@ func (rd *reading) events(l *lineAt) {
 		if !s.applies(rd.s.Kind) {
 			continue
 		}
-		loc, ok := rd.f.memo.match(s, l.text)
+		loc, ok := rd.f.memo.match(s, l.text, rd.order)
 		if !ok || !rd.framesMatch(s, l.trace) {
 			continue
 		}

@@ -61,8 +61,8 @@ func (rd *reading) measure(k *RankReader, r *rec) {
 		nums = nums[r.num:]
 	}
 	if form != nil {
-		v, ok, done := k.reader.Again(form, nums, text, at, told)
-		if ok {
+		v, done := k.reader.Again(form, nums, text, at, told)
+		if v != nil {
 			k.take(v, rd.ref(r), at)
 		}
 		if done {
@@ -75,21 +75,28 @@ func (rd *reading) measure(k *RankReader, r *rec) {
 		return
 	}
 	if v, ok := k.reader.Anew(text, marks, rd.f.forms, form); ok {
-		k.take(v, rd.ref(r), at)
+		k.take(&v, rd.ref(r), at)
 	}
 }
 
-func (r *RankReader) take(v logformat.Reading, ref run.Ref, at time.Time) {
-	step := v.Step
-	if step < 0 {
-		step = r.LastStep
+func (r *RankReader) take(v *logformat.Reading, ref run.Ref, at time.Time) {
+	p := run.Point{Step: v.Step, Ref: ref}
+	if p.Step < 0 {
+		p.Step = r.LastStep
 	}
-	if v.Phase == logformat.PhaseEval {
+	evals := v.Phase == logformat.PhaseEval
+	if evals {
 		r.EvalLast = ref
 		r.Evals++
 	}
-	for i, m := range v.Values {
-		r.add(i, metricName(m.Name, v.Phase), run.Point{Step: step, Value: m.Value, Ref: ref})
+	for i := range v.Values {
+		m := &v.Values[i]
+		p.Value = m.Value
+		if evals {
+			r.add(i, evalName(m.Name), &p)
+		} else {
+			r.add(i, m.Name, &p)
+		}
 	}
 	if !v.Progress {
 		return
@@ -110,9 +117,9 @@ const maxSeries = 400
 
 // add adds a point; i is its place in the line. A line mostly has the series of
 // the line before.
-func (r *RankReader) add(i int, name string, p run.Point) {
+func (r *RankReader) add(i int, name string, p *run.Point) {
 	if i < len(r.row) && r.row[i] != nil && r.row[i].Name == name {
-		r.row[i].Add(p)
+		r.row[i].Add(*p)
 		return
 	}
 	s := r.Series[name]
@@ -127,12 +134,12 @@ func (r *RankReader) add(i int, name string, p run.Point) {
 		r.row = append(r.row, nil)
 	}
 	r.row[i] = s
-	s.Add(p)
+	s.Add(*p)
 }
 
-// metricName marks the metrics of evaluation lines as such.
-func metricName(name string, phase logformat.Phase) string {
-	if phase == logformat.PhaseEval && (name == "loss" || name == "accuracy" || name == "perplexity") {
+// evalName marks a metric of an evaluation line as such.
+func evalName(name string) string {
+	if name == "loss" || name == "accuracy" || name == "perplexity" {
 		return "eval_" + name
 	}
 	return name

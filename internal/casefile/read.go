@@ -125,7 +125,7 @@ func (rd *reading) close(ctx context.Context, b *block) {
 
 // block takes the lines of a block.
 func (rd *reading) block(b *block) {
-	rd.blk, rd.base = b, b.base
+	rd.blk, rd.base, rd.f.memo.order = b, b.base, 0
 	log := rd.s.Kind == "" || rd.s.Kind == KindLog
 	for i := range b.recs {
 		rd.take(i, &b.recs[i], log)

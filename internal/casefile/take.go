@@ -63,10 +63,12 @@ func (rd *reading) trace(l *lineAt) {
 		rd.s.tracer.set(l.rank, nil)
 		return
 	}
-	if frame && frameLine.MatchString(line) {
-		n := rd.open(l, t, -1)
-		n.feed(line, l.ref)
-		return
+	if frame {
+		if _, ok := readFrame(line); ok {
+			n := rd.open(l, t, -1)
+			n.feed(line, l.ref)
+			return
+		}
 	}
 	if t == nil {
 		return

@@ -4,14 +4,14 @@ import "time"
 
 // Again reads a line of a known form by its numbers; more may follow them. At, when told, is the time
 // of the line's own stamp. It is not done when the line has to be read the long
-// way.
-func (r *Reader) Again(f *Form, nums []float64, b []byte, at time.Time, told bool) (v Reading, ok, done bool) {
+// way. The reading is valid until the next line; nil is none.
+func (r *Reader) Again(f *Form, nums []float64, b []byte, at time.Time, told bool) (v *Reading, done bool) {
 	switch {
 	case len(r.cols.names) > 0, f.mute && r.yoloNames != nil, f.headed != headsAlike && (f.headed == underHead) != (r.head.epoch >= 0):
-		return Reading{}, false, false
+		return nil, false
 	case f.silent:
 		r.statesAgain(f, nums)
-		return Reading{}, false, true
+		return nil, true
 	case f.bar != nil:
 		return r.barAgain(f, nums, b, at, told)
 	case f.keras != nil:
@@ -32,7 +32,7 @@ func (r *Reader) Again(f *Form, nums []float64, b []byte, at time.Time, told boo
 	if f.kin != 0 {
 		r.ofFamily(r.kinOf(f.kin))
 	}
-	return r.out, true, true
+	return &r.out, true
 }
 
 // renew gives a pair of the form the numbers of the line at hand. Forms are read
@@ -93,21 +93,21 @@ func (r *Reader) refill(f *form, nums []float64) {
 }
 
 // dictAgain places a dict of the Hugging Face Trainer.
-func (r *Reader) dictAgain(f *form, nums []float64) (v Reading, ok, done bool) {
+func (r *Reader) dictAgain(f *form, nums []float64) (v *Reading, done bool) {
 	epoch, step, total := -1.0, int64(-1), int64(-1)
 	if i := f.counts.epoch; i >= 0 {
 		epoch = f.pairs[i].val
 	}
 	if i := f.counts.step; i >= 0 {
 		if f.pairs[i].val >= 1e15 {
-			return Reading{}, false, false
+			return nil, false
 		}
 		step, total = int64(f.pairs[i].val), int64(f.pairs[i].of)
 	}
 	r.refill(f, nums)
 	r.out = Reading{Format: "transformers", Step: -1, Total: -1, Epoch: -1, Phase: f.phase, Values: r.values}
 	r.dict(f.line.b, epoch, step, total, f.counts.global, &r.out)
-	return r.out, true, true
+	return &r.out, true
 }
 
 // kinOf is what familyOf gives for a line that these families wrote.

@@ -105,7 +105,7 @@ func (d bar) in(b []byte) bar {
 }
 
 // barAgain reads a bar of a known form.
-func (r *Reader) barAgain(f *form, nums []float64, b []byte, at time.Time, told bool) (v Reading, ok, done bool) {
+func (r *Reader) barAgain(f *form, nums []float64, b []byte, at time.Time, told bool) (v *Reading, done bool) {
 	k := f.bar
 	d := &k.bar
 	d.n, d.total, d.elapsed, d.rate = int64(nums[k.numbers[0]]), int64(nums[k.numbers[1]]), nums[k.numbers[2]], nums[k.numbers[3]]
@@ -115,7 +115,7 @@ func (r *Reader) barAgain(f *form, nums []float64, b []byte, at time.Time, told 
 	r.out = Reading{Format: "tqdm", Step: -1, Total: -1, Epoch: -1}
 	s := r.barOf(*d)
 	if r.out.Phase = r.barPhaseOf(k.says, *d, s); r.out.Phase != f.phase {
-		return Reading{}, false, false
+		return nil, false
 	}
 	r.refill(f, nums)
 	if k.rated {
@@ -124,11 +124,11 @@ func (r *Reader) barAgain(f *form, nums []float64, b []byte, at time.Time, told 
 	r.out.Values = r.values
 	r.barDone(*d, s, &r.out)
 	r.stampAgain(f, nums, b, at, told)
-	return r.out, true, true
+	return &r.out, true
 }
 
 // kerasAgain reads a bar of Keras of a known form.
-func (r *Reader) kerasAgain(f *form, nums []float64, b []byte, at time.Time, told bool) (v Reading, ok, done bool) {
+func (r *Reader) kerasAgain(f *form, nums []float64, b []byte, at time.Time, told bool) (v *Reading, done bool) {
 	k := f.keras
 	n, total := int64(nums[k.numbers[0]]), int64(-1)
 	if k.total {
@@ -139,7 +139,7 @@ func (r *Reader) kerasAgain(f *form, nums []float64, b []byte, at time.Time, tol
 	r.out.Values = r.values
 	r.kerasBar(n, total, k.samples, &r.out)
 	r.stampAgain(f, nums, b, at, told)
-	return r.out, true, true
+	return &r.out, true
 }
 
 // kerasDrawn is where a Keras bar is drawn, in the line.

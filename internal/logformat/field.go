@@ -72,8 +72,54 @@ func (d *field) read(b []byte, at int) (v float64, next int) {
 
 // number reads the number at. It is what number gives, in a narrower form.
 func (d *field) number(b []byte, at int) (float64, int) {
+	if at+8 > cap(b) || d.exponent {
+		return d.wide(b, at)
+	}
+	x := binary.LittleEndian.Uint64(b[at:at+8:cap(b)]) ^ 0x30*eachByte
+	t := x&^highBits + 0x76*eachByte
+	others := (t | x) & highBits // set where no digit stands
+	n := bits.TrailingZeros64(others) >> 3
+	end, exp := n, 0
+	if d.fraction {
+		if others &= others - 1; others == 0 || byte(x>>(8*n)) != '.'^'0' {
+			return d.wide(b, at)
+		}
+		end = bits.TrailingZeros64(others) >> 3
+		if exp = end - n - 1; exp == 0 {
+			return 0, -1
+		}
+		whole := uint64(1)<<(8*n) - 1
+		x = x&whole | x>>8&^whole // without the point
+	}
+	if end == 8 || end > len(b)-at {
+		return d.wide(b, at)
+	}
+	if n < int(d.least) || n > int(d.most) {
+		return 0, -1
+	}
+	if !d.used {
+		return 0, at + end
+	}
+	v := float64(eightDigits(x, n+exp))
+	if exp > 0 {
+		v /= pow10[exp]
+	}
+	return d.signed(v), at + end
+}
+
+// eightDigits is the number whose n digits, fewer than nine, are the lowest bytes
+// of x, the first one lowest.
+func eightDigits(x uint64, n int) uint64 {
+	x <<= 64 - 8*n // the last digit is the highest byte now
+	x = x * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
+	x = x * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
+	return x * (10000<<32 + 1) >> 32
+}
+
+// wide is number for a number of any length.
+func (d *field) wide(b []byte, at int) (float64, int) {
 	start := at
-	mant, n := digitsAt(b, at)
+	mant, n := digitsAt(b, at, 0)
 	if n < int(d.least) || n > int(d.most) {
 		return 0, -1
 	}
@@ -84,14 +130,11 @@ func (d *field) number(b []byte, at int) (float64, int) {
 			return 0, -1
 		}
 		at++
-		frac, k := digitsAt(b, at)
-		if k == 0 || k > maxFraction {
+		var k int
+		if mant, k = digitsAt(b, at, mant); k == 0 || k > maxFraction {
 			return 0, -1
 		}
-		at += k
-		exp = -k
-		mant = mant*whole10[min(k, len(whole10)-1)] + frac
-		n += k
+		at, n, exp = at+k, n+k, -k
 	}
 	if d.exponent {
 		e, k := exponent(b[at:])
@@ -111,29 +154,14 @@ func (d *field) number(b []byte, at int) (float64, int) {
 	v := float64(mant)
 	if exp < 0 {
 		v /= pow10[-exp]
-	} else if exp > 0 {
+	} else {
 		v *= pow10[exp]
 	}
 	return d.signed(v), at
 }
 
-// whole10 are the powers of ten in a uint64.
-var whole10 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
-
-// digitsAt reads the digits at: their value, if there are 19 at the most, and how
-// many there are.
-func digitsAt(b []byte, at int) (v uint64, n int) {
-	if at+8 <= cap(b) {
-		x := binary.LittleEndian.Uint64(b[at:at+8:cap(b)]) ^ 0x30*eachByte
-		t := x&^highBits + 0x76*eachByte
-		n = min(bits.TrailingZeros64((t|x)&highBits)>>3, len(b)-at)
-		if n < 8 {
-			x <<= 64 - 8*n // the last digit is the highest byte now
-			x = x * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
-			x = x * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
-			return x * (10000<<32 + 1) >> 32, n
-		}
-	}
+// digitsAt reads the digits at behind those of v, and how many there are.
+func digitsAt(b []byte, at int, v uint64) (uint64, int) {
 	i := at
 	for ; i < len(b) && isDigit(b[i]); i++ {
 		v = v*10 + uint64(b[i]-'0')

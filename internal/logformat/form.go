@@ -70,15 +70,21 @@ const (
 
 // part is a literal and the field behind it; the last part has no field.
 type part struct {
-	n      int32 // bytes of the literal
-	w0, w1 int32 // its words
+	n int32 // bytes of the literal
+	word
+	w0, w1 int32 // its other words
 	field
 }
 
 // word is eight bytes of a literal; a shorter literal has one whose rest is not kept.
 type word struct {
-	off              int
+	off              int32
 	pat, keep, digit uint64 // digit has 0xff where any digit may stand
+}
+
+// differs reports whether the eight bytes are others.
+func (w *word) differs(v uint64) bool {
+	return v&w.keep != w.pat || w.digit != 0 && w.digit&^digitBytes(v) != 0
 }
 
 // place is a byte of the line: off behind the beginning of a part's literal.
@@ -164,10 +170,12 @@ func (f *form) match(b []byte, starts *[maxParts]int32, nums []float64) ([]float
 	for i := range f.parts {
 		p := &f.parts[i]
 		starts[i] = int32(at)
-		if at+int(p.n) > len(b) || !f.same(wide, at, p) {
+		if p.differs(eight(wide, at)) || p.w0 < p.w1 && !f.same(wide, at, p) {
 			return nums, false
 		}
-		at += int(p.n)
+		if at += int(p.n); at > len(b) {
+			return nums, false
+		}
 		if p.kind == noField {
 			continue
 		}
@@ -187,23 +195,31 @@ func (f *form) match(b []byte, starts *[maxParts]int32, nums []float64) ([]float
 	return nums, at == len(b)
 }
 
-// same compares the part's literal with what stands at.
+// same compares the rest of the part's literal with what stands at.
 func (f *form) same(wide []byte, at int, p *part) bool {
-	for i := p.w0; i < p.w1; i++ {
-		w := &f.words[i]
-		var v uint64
-		if o := at + w.off; o+8 <= len(wide) {
-			v = binary.LittleEndian.Uint64(wide[o:])
-		} else {
-			var short [8]byte
-			copy(short[:], wide[o:])
-			v = binary.LittleEndian.Uint64(short[:])
-		}
-		if v&w.keep != w.pat || w.digit != 0 && w.digit&^digitBytes(v) != 0 {
+	words := f.words[p.w0:p.w1]
+	for i := range words {
+		if words[i].differs(eight(wide, at+int(words[i].off))) {
 			return false
 		}
 	}
 	return true
+}
+
+// eight loads the eight bytes at, fewer at the end of b.
+func eight(b []byte, at int) uint64 {
+	if at+8 <= len(b) {
+		return binary.LittleEndian.Uint64(b[at:])
+	}
+	return fewer(b, at)
+}
+
+func fewer(b []byte, at int) uint64 {
+	var short [8]byte
+	if at < len(b) {
+		copy(short[:], b[at:])
+	}
+	return binary.LittleEndian.Uint64(short[:])
 }
 
 // addLiteral appends the words of a literal; digit tells which of its bytes may
@@ -211,16 +227,21 @@ func (f *form) same(wide []byte, at int, p *part) bool {
 func (f *form) addLiteral(b []byte, digit []bool) part {
 	p := part{n: int32(len(b)), w0: int32(len(f.words))}
 	for i := 0; 8*i < len(b); i++ {
-		w := word{off: max(0, min(8*i, len(b)-8))}
-		for k := 0; k < 8 && w.off+k < len(b); k++ {
-			if digit[w.off+k] {
+		off := max(0, min(8*i, len(b)-8))
+		w := word{off: int32(off)}
+		for k := 0; k < 8 && off+k < len(b); k++ {
+			if digit[off+k] {
 				w.digit |= 0xff << (8 * k)
 			} else {
 				w.keep |= 0xff << (8 * k)
-				w.pat |= uint64(b[w.off+k]) << (8 * k)
+				w.pat |= uint64(b[off+k]) << (8 * k)
 			}
 		}
-		f.words = append(f.words, w)
+		if i == 0 {
+			p.word = w
+		} else {
+			f.words = append(f.words, w)
+		}
 	}
 	p.w1 = int32(len(f.words))
 	return p

@@ -250,20 +250,36 @@ func (s *sketch) skeleton(b []byte) uint32 {
 	return h | 1
 }
 
+// folded is w with all digits 0.
+func folded(w uint64) uint64 {
+	m := digitBytes(w)
+	return w&^m | 0x30*eachByte&m
+}
+
+// Fold appends the line to dst with all digits 0.
+func Fold(dst, line []byte) []byte {
+	n := len(dst)
+	dst = append(dst, line...)
+	b := dst[n:]
+	for len(b) >= 8 {
+		binary.LittleEndian.PutUint64(b, folded(binary.LittleEndian.Uint64(b)))
+		b = b[8:]
+	}
+	for i, c := range b {
+		if isDigit(c) {
+			b[i] = '0'
+		}
+	}
+	return dst
+}
+
 // Hash is a hash of a line that heeds no digits.
 func Hash(b []byte) uint32 {
 	h := uint64(len(b))
-	mix := func(w uint64) {
-		m := digitBytes(w)
-		h = (bits.RotateLeft64(h, 29) ^ (w&^m | 0x30*eachByte&m)) * 0x9E3779B97F4A7C15
+	for ; len(b) >= 8; b = b[8:] {
+		h = (bits.RotateLeft64(h, 29) ^ folded(binary.LittleEndian.Uint64(b))) * 0x9E3779B97F4A7C15
 	}
-	for len(b) >= 8 {
-		mix(binary.LittleEndian.Uint64(b))
-		b = b[8:]
-	}
-	var rest [8]byte
-	copy(rest[:], b)
-	mix(binary.LittleEndian.Uint64(rest[:]))
+	h = (bits.RotateLeft64(h, 29) ^ folded(fewer(b, 0))) * 0x9E3779B97F4A7C15
 	return uint32(h>>32) | 1
 }
 
@@ -272,9 +288,7 @@ func key(b []byte) uint64 {
 	h := uint64(0)
 	for _, o := range [...]int{8, 24, 40, 56, 72} {
 		o = min(o, len(b)-8)
-		w := binary.LittleEndian.Uint64(b[o:])
-		m := digitBytes(w)
-		h = (bits.RotateLeft64(h, 29) ^ (w&^m | 0x30*eachByte&m)) * 0x9E3779B97F4A7C15
+		h = (bits.RotateLeft64(h, 29) ^ folded(binary.LittleEndian.Uint64(b[o:]))) * 0x9E3779B97F4A7C15
 	}
 	return h >> 40
 }

@@ -23,8 +23,6 @@ type Series struct {
 	NonFiniteAtEnd  int    // length of the non-finite run at the very end
 	Points          []Point
 	stride, skipped int
-	lastFinite      Point
-	anyFinite       bool
 }
 
 const maxPoints = 4096
@@ -34,37 +32,39 @@ func (s *Series) Add(p Point) {
 	if s.Count == 0 {
 		s.First, s.stride = p, 1
 	}
-	s.Count++
-	s.Last = p
-	if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
-		s.NonFinite++
-		s.NonFiniteAtEnd++
-		if s.FirstNonFinite == nil {
-			q := p
-			s.FirstNonFinite = &q
-			if s.anyFinite {
-				l := s.lastFinite
-				s.LastFinite = &l
-			}
-		}
+	if p.Value-p.Value != 0 {
+		s.lose(p)
 	} else {
-		s.NonFiniteAtEnd = 0
-		if !s.anyFinite || p.Value < s.Min.Value {
+		if s.Count == s.NonFinite {
+			s.Min, s.Max = p, p
+		} else if p.Value < s.Min.Value {
 			s.Min = p
-		}
-		if !s.anyFinite || p.Value > s.Max.Value {
+		} else if p.Value > s.Max.Value {
 			s.Max = p
 		}
-		s.anyFinite, s.lastFinite = true, p
+		s.NonFiniteAtEnd = 0
 	}
-	s.keep(p)
+	s.Count++
+	s.Last = p
+	if s.skipped++; s.skipped >= s.stride {
+		s.keep(p)
+	}
+}
+
+// lose takes a value that is not finite.
+func (s *Series) lose(p Point) {
+	if s.NonFinite++; s.NonFinite == 1 {
+		first := p
+		s.FirstNonFinite = &first
+		if s.Count > 0 { // all before it were finite
+			last := s.Last
+			s.LastFinite = &last
+		}
+	}
+	s.NonFiniteAtEnd++
 }
 
 func (s *Series) keep(p Point) {
-	s.skipped++
-	if s.skipped < s.stride {
-		return
-	}
 	s.skipped = 0
 	s.Points = append(s.Points, p)
 	if len(s.Points) < maxPoints {
@@ -78,7 +78,7 @@ func (s *Series) keep(p Point) {
 }
 
 // Finite reports whether any finite value was seen.
-func (s *Series) Finite() bool { return s != nil && s.anyFinite }
+func (s *Series) Finite() bool { return s != nil && s.Count > s.NonFinite }
 
 // Values are the kept finite values in order.
 func (s *Series) Values() []float64 {
