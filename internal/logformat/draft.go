@@ -57,17 +57,12 @@ func (l *draft) fixed(i, seen int) {
 	l.from, l.to = i, i+n
 }
 
-// tellsClock reports whether b has what could be a time, with other digits.
+// tellsClock reports whether b has what could be a time, with other digits: next
+// to a colon they keep their width.
 func tellsClock(b []byte) bool {
-	for i := 1; i+1 < len(b); i++ {
-		if b[i] == ':' && isDigit(b[i-1]) && isDigit(b[i+1]) {
-			j := i + 1
-			for j < len(b) && isDigit(b[j]) {
-				j++
-			}
-			if j == len(b) || b[j] == ':' {
-				return true
-			}
+	for i := 2; i+4 < len(b); i++ {
+		if b[i] == ':' && b[i+3] == ':' && isDigit(b[i-1]) && isDigit(b[i-2]) && isDigit(b[i+1]) && isDigit(b[i+2]) && isDigit(b[i+4]) {
+			return true
 		}
 	}
 	return tellsSeconds(b)

@@ -13,16 +13,19 @@ type Point struct {
 // maximum, counts and every early non-finite value, and a shape of at most
 // maxPoints evenly thinned samples.
 type Series struct {
+	// What each sample touches stands first.
 	Name            string
 	Count           int
 	NonFinite       int
-	First, Last     Point
+	NonFiniteAtEnd  int // length of the non-finite run at the very end
+	stride, skipped int32
+	low, high       float64 // Min.Value and Max.Value
+	Last            Point
+	Points          []Point
+	First           Point
 	Min, Max        Point
 	FirstNonFinite  *Point
 	LastFinite      *Point // the finite value before the first non-finite one
-	NonFiniteAtEnd  int    // length of the non-finite run at the very end
-	Points          []Point
-	stride, skipped int
 }
 
 const maxPoints = 4096
@@ -36,11 +39,11 @@ func (s *Series) Add(p Point) {
 		s.lose(p)
 	} else {
 		if s.Count == s.NonFinite {
-			s.Min, s.Max = p, p
-		} else if p.Value < s.Min.Value {
-			s.Min = p
-		} else if p.Value > s.Max.Value {
-			s.Max = p
+			s.Min, s.Max, s.low, s.high = p, p, p.Value, p.Value
+		} else if p.Value < s.low {
+			s.Min, s.low = p, p.Value
+		} else if p.Value > s.high {
+			s.Max, s.high = p, p.Value
 		}
 		s.NonFiniteAtEnd = 0
 	}

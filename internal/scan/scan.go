@@ -5,11 +5,9 @@
 package scan
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"slices"
 )
 
 // MinLiteral is the shortest literal the filter takes, in bytes: only then does
@@ -53,7 +51,6 @@ type entry struct {
 	back       int32 // from the window to these bytes
 	delta      int32 // and to the beginning of the literal
 	lit        int32
-	window     uint32
 }
 
 // Compile builds a scanner. Literals[i] lists the any-of literals of pattern i.
@@ -72,34 +69,36 @@ func Compile(literals [][]string) (*Scanner, error) {
 
 // build makes the tables; region is where in a literal the windows begin.
 func build(lits []literal, region func(string) int) *Scanner {
-	s := &Scanner{lits: lits, entries: make([]entry, 0, 4*len(lits))}
-	for n := range lits {
-		l := lits[n].text
-		at := region(l)
-		for d := at; d < at+4; d++ {
-			s.entries = append(s.entries, newEntry(l, n, at, d))
-		}
-	}
-	slices.SortStableFunc(s.entries, func(x, y entry) int { return cmp.Compare(x.window, y.window) })
 	size := 64
 	for size < 16*len(lits) {
 		size *= 2
 	}
-	s.slots, s.mask = make([]slot, size), uint32(size-1)
-	for i := 0; i < len(s.entries); {
-		j := i
-		for j < len(s.entries) && s.entries[j].window == s.entries[i].window {
-			j++
+	s := &Scanner{lits: lits, slots: make([]slot, size), mask: uint32(size - 1), entries: make([]entry, 4*len(lits))}
+	at := make([]int, len(lits))
+	for n := range lits {
+		at[n] = region(lits[n].text)
+		for d := at[n]; d < at[n]+4; d++ {
+			s.slot(window(lits[n].text, d)).n++
 		}
-		s.add(slot{s.entries[i].window, int32(i), int32(j - i)})
-		i = j
+	}
+	end := int32(0)
+	for i := range s.slots {
+		end += s.slots[i].n
+		s.slots[i].first = end
+	}
+	for n := len(lits) - 1; n >= 0; n-- {
+		for d := at[n] + 3; d >= at[n]; d-- {
+			w := s.slot(window(lits[n].text, d))
+			w.first--
+			s.entries[w.first] = newEntry(lits[n].text, n, at[n], d)
+		}
 	}
 	return s
 }
 
 // newEntry is the entry for the window at d of the literal, whose region begins at.
 func newEntry(l string, lit, at, d int) entry {
-	e := entry{delta: int32(d), lit: int32(lit), window: window(l, d)}
+	e := entry{delta: int32(d), lit: int32(lit)}
 	from := max(0, min(at, len(l)-8))
 	e.back = int32(d - from)
 	for k := 0; k < 8 && from+k < len(l); k++ {
@@ -114,14 +113,16 @@ func window(l string, d int) uint32 {
 	return uint32(l[d]) | uint32(l[d+1])<<8 | uint32(l[d+2])<<16 | uint32(l[d+3])<<24 | fold
 }
 
-func (s *Scanner) add(w slot) {
-	h := hash(w.window)
+// slot is the slot of a window, which is entered if it is not yet.
+func (s *Scanner) slot(w uint32) *slot {
+	h := hash(w)
 	s.bitmap[h>>6] |= 1 << (h & 63)
 	p := h & s.mask
-	for s.slots[p].n > 0 {
+	for s.slots[p].n > 0 && s.slots[p].window != w {
 		p = (p + 1) & s.mask
 	}
-	s.slots[p] = w
+	s.slots[p].window = w
+	return &s.slots[p]
 }
 
 // Block appends to hits every occurrence of a literal in b, in the order of the
