@@ -90,12 +90,15 @@ func (r *RankReader) take(v *logformat.Reading, ref run.Ref, at time.Time) {
 		r.Evals++
 	}
 	for i := range v.Values {
-		m := &v.Values[i]
-		p.Value = m.Value
+		name := v.Values[i].Name
 		if evals {
-			r.add(i, evalName(m.Name), &p)
-		} else {
-			r.add(i, m.Name, &p)
+			name = evalName(name)
+		}
+		if p.Value = v.Values[i].Value; i < len(r.row) && r.row[i].Name == name { // as in the line before
+			r.row[i].Add(p)
+		} else if s := r.series(name); s != nil {
+			r.row = append(r.row[:min(i, len(r.row))], s)
+			s.Add(p)
 		}
 	}
 	if !v.Progress {
@@ -115,32 +118,25 @@ func (r *RankReader) take(v *logformat.Reading, ref run.Ref, at time.Time) {
 
 const maxSeries = 400
 
-// add adds a point; i is its place in the line. A line mostly has the series of
-// the line before.
-func (r *RankReader) add(i int, name string, p *run.Point) {
-	if i < len(r.row) && r.row[i] != nil && r.row[i].Name == name {
-		r.row[i].Add(*p)
-		return
-	}
+// series is the series of a name, nil when there are too many.
+func (r *RankReader) series(name string) *run.Series {
 	s := r.Series[name]
-	if s == nil {
-		if len(r.Series) >= maxSeries {
-			return
-		}
+	if s == nil && len(r.Series) < maxSeries {
 		s = &run.Series{Name: name}
 		r.Series[name] = s
 	}
-	for len(r.row) <= i {
-		r.row = append(r.row, nil)
-	}
-	r.row[i] = s
-	s.Add(*p)
+	return s
 }
 
 // evalName marks a metric of an evaluation line as such.
 func evalName(name string) string {
-	if name == "loss" || name == "accuracy" || name == "perplexity" {
-		return "eval_" + name
+	switch name {
+	case "loss":
+		return "eval_loss"
+	case "accuracy":
+		return "eval_accuracy"
+	case "perplexity":
+		return "eval_perplexity"
 	}
 	return name
 }

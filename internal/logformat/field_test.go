@@ -3,6 +3,7 @@ package logformat
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -28,7 +29,7 @@ func TestFieldsReadNumbers(t *testing.T) {
 		behind := [...]string{"", "1234567890", ", 12345678", ".5", "k       "}[r.IntN(5)]
 		b := []byte(text + behind)[:len(text)]
 		if r.IntN(2) == 0 {
-			b = b[:len(b):len(b)]
+			b = slices.Clip(b)
 		}
 		if got, next := d.number(b, 0); got != want || next != n {
 			t.Fatalf("%q before %q: want %v of %d bytes, got %v of %d", text, behind, want, n, got, next)

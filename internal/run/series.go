@@ -1,6 +1,9 @@
 package run
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Point is one kept sample of a series.
 type Point struct {
@@ -21,7 +24,7 @@ type Series struct {
 	stride, skipped int32
 	low, high       float64 // Min.Value and Max.Value
 	Last            Point
-	Points          []Point
+	points          kept
 	First           Point
 	Min, Max        Point
 	FirstNonFinite  *Point
@@ -50,7 +53,7 @@ func (s *Series) Add(p Point) {
 	s.Count++
 	s.Last = p
 	if s.skipped++; s.skipped >= s.stride {
-		s.keep(p)
+		s.keep(&p)
 	}
 }
 
@@ -67,18 +70,22 @@ func (s *Series) lose(p Point) {
 	s.NonFiniteAtEnd++
 }
 
-func (s *Series) keep(p Point) {
+func (s *Series) keep(p *Point) {
 	s.skipped = 0
-	s.Points = append(s.Points, p)
-	if len(s.Points) < maxPoints {
-		return
+	if s.points.add(p); s.points.len() == maxPoints {
+		s.points.halve()
+		s.stride *= 2
 	}
-	half := s.Points[:0]
-	for i := 0; i < len(s.Points); i += 2 {
-		half = append(half, s.Points[i])
-	}
-	s.Points, s.stride = half, s.stride*2
 }
+
+// Points lists the kept samples, in order.
+func (s *Series) Points() []Point { return slices.Clip(s.points.all()) }
+
+// Kept is how many samples are kept.
+func (s *Series) Kept() int { return s.points.len() }
+
+// Point is the kept sample i, counted from 0.
+func (s *Series) Point(i int) Point { return s.points.at(i) }
 
 // Finite reports whether any finite value was seen.
 func (s *Series) Finite() bool { return s != nil && s.Count > s.NonFinite }
@@ -88,10 +95,10 @@ func (s *Series) Values() []float64 {
 	if s == nil {
 		return nil
 	}
-	v := make([]float64, 0, len(s.Points))
-	for _, p := range s.Points {
-		if !math.IsNaN(p.Value) && !math.IsInf(p.Value, 0) {
-			v = append(v, p.Value)
+	v := make([]float64, 0, s.Kept())
+	for i := range s.Kept() {
+		if x := s.Point(i).Value; !math.IsNaN(x) && !math.IsInf(x, 0) {
+			v = append(v, x)
 		}
 	}
 	return v

@@ -86,8 +86,8 @@ func build(lits []literal, region func(string) int) *Scanner {
 		end += s.slots[i].n
 		s.slots[i].first = end
 	}
-	for n := len(lits) - 1; n >= 0; n-- {
-		for d := at[n] + 3; d >= at[n]; d-- {
+	for n := range lits {
+		for d := at[n]; d < at[n]+4; d++ {
 			w := s.slot(window(lits[n].text, d))
 			w.first--
 			s.entries[w.first] = newEntry(lits[n].text, n, at[n], d)

@@ -87,7 +87,7 @@ func sinceRewind(s *run.Series) []run.Point {
 		return nil
 	}
 	var out []run.Point
-	for _, p := range s.Points {
+	for _, p := range s.Points() {
 		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
 			continue
 		}
@@ -228,7 +228,7 @@ func isLoss(name string) bool {
 func policyCollapse(f *casefile.File) []failure.Sighting {
 	kl := firstOf(f, "kl", "objective/kl", "approx_kl", "ppo_kl", "actor/ppo_kl", "train/approx_kl", "mean_kl")
 	reward := firstOf(f, "reward", "rewards", "objective/rlhf_reward", "objective/scores", "ep_rew_mean", "rollout/ep_rew_mean", "critic/rewards/mean", "episode_reward", "mean_reward")
-	if kl == nil || reward == nil || len(kl.Points) < minPoints || len(reward.Points) < minPoints {
+	if kl == nil || reward == nil || kl.Kept() < minPoints || reward.Kept() < minPoints {
 		return nil
 	}
 	k, r := kl.Values(), reward.Values()
@@ -260,7 +260,7 @@ func firstOf(f *casefile.File, names ...string) *run.Series {
 
 // climbOf is the first point above a level.
 func climbOf(s *run.Series, level float64) run.Point {
-	for _, p := range s.Points {
+	for _, p := range s.Points() {
 		if p.Value > level {
 			return p
 		}
