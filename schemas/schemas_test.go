@@ -30,6 +30,8 @@ var described = map[string]any{
 	"extract_metrics":  tools.Metrics{},
 	"classify_failure": tools.Classification{},
 	"plan_recovery":    tools.Plan{},
+	"monitor_run":      tools.WatchState{},
+	"babysit-training": report.WatchReport{},
 }
 
 func generate(t *testing.T, v any) []byte {

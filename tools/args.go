@@ -37,6 +37,17 @@ type args struct {
 	Points int      `json:"points"` // extract_metrics
 	OutDir string   `json:"out_dir"`
 	RunID  string   `json:"run_id"`
+
+	MonitorID   string `json:"monitor_id"` // monitor_run, and what stands below
+	WaitSeconds *int   `json:"wait_seconds"`
+	Interval    int    `json:"interval"`
+	MaxInterval int    `json:"max_interval"`
+	NoBackoff   bool   `json:"no_backoff"`
+	Once        bool   `json:"once"`
+	Stop        bool   `json:"stop"`
+	NoFix       bool   `json:"no_fix"`
+
+	progress mcp.ProgressToken // nil: the client wants none
 }
 
 func (a *args) read(req mcp.CallToolRequest) error {
@@ -46,6 +57,9 @@ func (a *args) read(req mcp.CallToolRequest) error {
 	}
 	if err != nil {
 		return fmt.Errorf("tools: arguments: %w", err)
+	}
+	if m := req.Params.Meta; m != nil {
+		a.progress = m.ProgressToken
 	}
 	if a.Region == "" {
 		a.Region = "us-central1"

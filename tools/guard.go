@@ -38,8 +38,11 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 		if form := s.cfg.Sources.NotBuilt(req.GetString("target", "")); form != "" {
 			return failure(s.explain(fmt.Errorf("%s is not supported in this version: %w", form, source.ErrBadTarget))), nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.Deadline)
-		defer cancel()
+		if !t.watches {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, s.cfg.Deadline)
+			defer cancel()
+		}
 		res, err = next(ctx, req)
 		if err != nil {
 			return failure(s.explain(err)), nil
@@ -51,19 +54,19 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 // reject says what is wrong with the arguments, nil if nothing is.
 func (t *tool) reject(req mcp.CallToolRequest) *report.Failure {
 	f := &report.Failure{Kind: report.KindUsage, Ask: "Arguments of " + t.name + ": " + strings.Join(t.names(), ", ") + "."}
-	given := req.GetArguments()
-	if given == nil && req.Params.Arguments != nil {
+	args := req.GetArguments()
+	if args == nil && req.Params.Arguments != nil {
 		f.Message = "arguments: want an object"
 		return f
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if !slices.Contains(t.names(), name) {
 			f.Message = fmt.Sprintf("unknown argument %.60q%s", name, didYouMean(name, t.names()))
 			return f
 		}
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(mustJSON(given)))
-	if given == nil {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(mustJSON(args)))
+	if args == nil {
 		doc = object{}
 	}
 	if err == nil {
@@ -73,17 +76,33 @@ func (t *tool) reject(req mcp.CallToolRequest) *report.Failure {
 		f.Message = schemaMessage(err)
 		return f
 	}
-	return oneRun(given)
+	if t.watches {
+		return oneWatch(args)
+	}
+	return oneRun(args)
+}
+
+func said(v any) bool { s, ok := v.(string); return ok && strings.TrimSpace(s) != "" }
+
+// oneWatch wants a run or the watch of one.
+func oneWatch(args map[string]any) *report.Failure {
+	target, id := said(args["target"]), said(args["monitor_id"])
+	switch {
+	case target && id:
+		return &report.Failure{Kind: report.KindUsage, Message: "both target and monitor_id are given", Ask: "Give target to start a watch, or monitor_id to go on with one."}
+	case !target && !id:
+		return &report.Failure{Kind: report.KindUsage, Message: "neither target nor monitor_id is given", Ask: "Ask for the path of the run's log or directory, or for its PID (target)."}
+	}
+	return nil
 }
 
 // oneRun wants exactly one of target and text: hosts refuse a schema that says so.
-func oneRun(given map[string]any) *report.Failure {
-	target, text := given["target"], given["text"]
-	has := func(v any) bool { s, ok := v.(string); return ok && strings.TrimSpace(s) != "" }
+func oneRun(args map[string]any) *report.Failure {
+	target, text := said(args["target"]), said(args["text"])
 	switch {
-	case has(target) && has(text):
+	case target && text:
 		return &report.Failure{Kind: report.KindUsage, Message: "both target and text are given", Ask: "Give target for a run, or text for a pasted log, not both."}
-	case !has(target) && !has(text):
+	case !target && !text:
 		return &report.Failure{Kind: report.KindUsage, Message: "neither target nor text is given", Ask: "Ask for the path of the run's log or directory (target), or for the pasted error (text)."}
 	}
 	return nil

@@ -69,6 +69,9 @@ func newServer(t *testing.T, cfg tools.Config) *tools.Server {
 	if cfg.Doctor == nil {
 		cfg.Doctor = doctor{real: &diagnose.Doctor{Book: book, Sources: cfg.Sources}}
 	}
+	if cfg.Watches == nil {
+		cfg.Watches = newDesk(t, t.TempDir())
+	}
 	n := 0
 	cfg.NewID = func() string { n++; return fmt.Sprintf("id-%d", n) }
 	return tools.New(cfg)
@@ -89,6 +92,8 @@ type client struct {
 	in  io.Writer
 	out *bufio.Reader
 	id  int
+
+	notes []string // notifications that came before an answer
 }
 
 func dial(t *testing.T, s *tools.Server) *client {
@@ -119,11 +124,16 @@ func (c *client) send(line string) json.RawMessage {
 	if !strings.Contains(line, `"id":`) {
 		return nil
 	}
-	answer, err := c.out.ReadBytes('\n')
-	if err != nil {
-		c.t.Fatal(err)
+	for {
+		answer, err := c.out.ReadBytes('\n')
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if bytes.Contains(answer, []byte(`"id":`)) {
+			return answer
+		}
+		c.notes = append(c.notes, string(answer))
 	}
-	return answer
 }
 
 func (c *client) hello() *client {

@@ -21,6 +21,7 @@ type tool struct {
 	result           string         // the name of its result's schema
 	writes           bool           // whether it can write a file
 	explains         bool           // tools/list explains the common arguments here
+	watches          bool           // it takes a run that goes on, or a watch of one, and may wait long
 
 	run func(ctx context.Context, s *Server, a args) (any, error)
 
@@ -64,7 +65,11 @@ func targetDoc(kinds source.Registry) string {
 	var forms []string
 	for _, k := range kinds {
 		if k.Scheme != "traceback" {
-			forms = append(forms, strings.ReplaceAll(k.Example, "- | ", "")+" ("+k.Doc+")")
+			example := strings.ReplaceAll(k.Example, "- | ", "")
+			if _, ref, ok := strings.Cut(example, "--"+k.Flag+" "); ok {
+				example = k.Scheme + ":" + ref // there are no flags here
+			}
+			forms = append(forms, example+" ("+k.Doc+")")
 		}
 	}
 	return "The run: " + strings.Join(forms, "; ") + "."
@@ -105,6 +110,10 @@ func (t *tool) compile(kinds source.Registry) {
 
 // arguments is the input schema of the common arguments and the tool's own.
 func (t *tool) arguments(props object) object {
+	if t.watches { // a text does not go on, and a watch reads whole logs
+		delete(props, "text")
+		delete(props, "last")
+	}
 	maps.Copy(props, t.args)
 	return object{"type": "object", "properties": props, "additionalProperties": false}
 }

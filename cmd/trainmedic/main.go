@@ -14,6 +14,8 @@ import (
 	"github.com/trainmedic/trainmedic/internal/cli"
 	"github.com/trainmedic/trainmedic/internal/diagnose"
 	failures "github.com/trainmedic/trainmedic/internal/failure/all"
+	"github.com/trainmedic/trainmedic/internal/gate/effect"
+	"github.com/trainmedic/trainmedic/internal/monitor"
 	sources "github.com/trainmedic/trainmedic/internal/source/all"
 	"github.com/trainmedic/trainmedic/tools"
 )
@@ -35,10 +37,20 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	}
 	kinds := sources.Kinds()
 	doctor := &diagnose.Doctor{Book: book, Sources: kinds, Now: time.Now}
+	watches := &monitor.Monitor{Book: book, Sources: kinds, Conclude: doctor.Conclude}
 	return cli.Main(ctx, args, s, cli.Deps{
-		Doctor: doctor, Sources: kinds, Version: version(),
+		Doctor: doctor, Monitor: watches, Sources: kinds, Version: version(), Start: sources.Start, Notify: effect.Notify,
 		Serve: func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
-			return tools.New(tools.Config{Doctor: doctor, Sources: kinds, Version: version()}).ServeStdio(ctx, stdin, stdout, stderr)
+			dir, err := monitor.StateDir()
+			if err != nil {
+				return err
+			}
+			desk := &monitor.Desk{Monitor: watches, Dir: dir}
+			defer desk.Close() //nolint:errcheck // it waits for goroutines; the journals are on disk
+			if err := desk.Resume(); err != nil {
+				fmt.Fprintf(stderr, "trainmedic serve: %v\n", err) // the others are served
+			}
+			return tools.New(tools.Config{Doctor: doctor, Sources: kinds, Watches: desk, Version: version()}).ServeStdio(ctx, stdin, stdout, stderr)
 		},
 	})
 }

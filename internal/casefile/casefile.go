@@ -5,6 +5,7 @@
 package casefile
 
 import (
+	"slices"
 	"sort"
 	"time"
 
@@ -33,6 +34,11 @@ type File struct {
 	Framework   string // detected or given
 	Task        string // what the user said: classification, regression, language-modeling
 	At          time.Time
+	// Following says that further Adds continue the streams of this one: lines,
+	// readers and tracebacks go on, and a last line without its end waits for
+	// the next look. Set it before the first Add.
+	Following bool
+	Pulse     Pulse // the rhythm of the run's progress, over the looks
 
 	matcher      *Matcher
 	forms        *logformat.Forms
@@ -43,13 +49,14 @@ type File struct {
 	facts        map[string]int         // key -> index of the newest fact
 	contextCount int
 	blockSize    int
-	workers      int // 0: one a core
+	workers      int                 // 0: one a core
+	readings     map[string]*reading // of a followed run, by the stream's name
 }
 
 // New is an empty case file that looks for the matcher's signs.
 func New(m *Matcher) *File {
 	forms := logformat.NewForms()
-	return &File{matcher: m, forms: forms, late: forms.Late(), memo: newMemo(), samples: map[string]*run.Series{}, facts: map[string]int{}, blockSize: blockSize}
+	return &File{matcher: m, forms: forms, late: forms.Late(), memo: newMemo(), samples: map[string]*run.Series{}, facts: map[string]int{}, blockSize: blockSize, readings: map[string]*reading{}}
 }
 
 // Stream is what is known of one log after it was read.
@@ -90,6 +97,7 @@ type RankReader struct {
 	LastStep  int64
 	LastRef   run.Ref   // the last line that reported progress
 	LastTime  time.Time // when it did
+	Gaps      Gaps      // between lines of progress that have a time
 	EvalLast  run.Ref   // the last evaluation line
 	Evals     int
 	lastOrder int           // of its last line
@@ -127,13 +135,28 @@ func (f *File) FactsUnder(prefix string) []run.Fact {
 
 const maxFacts = 5000
 
-// AddFact records a fact; the newest of a key wins.
+// AddFact records a fact; the newest of a key wins. A reading, which no file
+// holds, takes the place of the one before: a watch has thousands.
 func (f *File) AddFact(v run.Fact) {
+	if i, ok := f.facts[v.Key]; ok && (f.Facts[i].From == v.From && (f.Following || v.From.File == "") || len(f.Facts) >= maxFacts) {
+		f.Facts[i] = v
+		return
+	}
 	if len(f.Facts) >= maxFacts {
 		return
 	}
 	f.facts[v.Key] = len(f.Facts)
 	f.Facts = append(f.Facts, v)
+}
+
+// addProcesses takes processes; a list of live ones, which no file holds, takes
+// the place of the one before, and none is left when their run is gone.
+func (f *File) addProcesses(o run.Observation) {
+	live := func(p run.Process) bool { return p.Ref.File == "" }
+	if slices.ContainsFunc(o.Processes, live) || f.Value(run.FactState) == run.ProcessGone {
+		f.Processes = slices.DeleteFunc(f.Processes, live)
+	}
+	f.Processes = append(f.Processes, o.Processes...)
 }
 
 // Main is the reader whose progress stands for the run: the one that reported

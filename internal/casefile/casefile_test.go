@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -182,5 +183,28 @@ func TestAStreamThatBreaksOffIsAGap(t *testing.T) {
 	f := read(t, steps(1, 5), func(r io.Reader) io.Reader { return io.MultiReader(r, iotest.ErrReader(io.ErrUnexpectedEOF)) })
 	if len(f.Gaps) != 1 || f.Main().LastStep != 5 {
 		t.Errorf("want one gap and the five steps, got %+v", f.Gaps)
+	}
+}
+
+func TestReadingsTakeThePlaceOfOlderOnes(t *testing.T) {
+	f := read(t, "", plain)
+	add := func(o run.Observation) {
+		t.Helper()
+		if err := f.Add(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 6000 {
+		add(run.Observation{
+			Facts:     []run.Fact{{Key: run.FactRSS, Value: strconv.Itoa(i)}, {Key: run.FactState, Value: "R"}},
+			Processes: []run.Process{{PID: 1, State: "R"}, {PID: 2, State: "S"}},
+		})
+	}
+	if len(f.Facts) != 2 || f.Value(run.FactRSS) != "5999" || len(f.Processes) != 2 {
+		t.Errorf("%d facts, rss %s, %d processes", len(f.Facts), f.Value(run.FactRSS), len(f.Processes))
+	}
+	add(run.Observation{Facts: []run.Fact{{Key: run.FactState, Value: run.ProcessGone}, {Key: run.FactExitCode, Value: "137"}}})
+	if len(f.Processes) != 0 || f.Value(run.FactExitCode) != "137" {
+		t.Errorf("%+v", f.Processes)
 	}
 }

@@ -106,6 +106,7 @@ func (r *RankReader) take(v *logformat.Reading, ref run.Ref, at time.Time) {
 	}
 	if v.Step > r.LastStep {
 		r.Advances++
+		r.Gaps.between(r.LastTime, at)
 	}
 	if v.Step >= 0 {
 		r.LastStep = v.Step

@@ -15,11 +15,14 @@ import (
 // that breaks off becomes a gap and what was read of it is kept.
 func (f *File) Add(ctx context.Context, o run.Observation) error {
 	f.At = o.At
+	if f.Following {
+		f.renew(o)
+	}
 	for _, v := range o.Facts {
 		f.AddFact(v)
 	}
 	f.Checkpoints = append(f.Checkpoints, o.Checkpoints...)
-	f.Processes = append(f.Processes, o.Processes...)
+	f.addProcesses(o)
 	f.Gaps = append(f.Gaps, o.Gaps...)
 	if o.Pipeline != nil {
 		f.Pipeline = o.Pipeline
@@ -32,6 +35,7 @@ func (f *File) Add(ctx context.Context, o run.Observation) error {
 	}
 	f.readFacts(o.Facts)
 	f.detectFramework()
+	f.Pulse.beat(f, o.Facts)
 	return ctx.Err()
 }
 
@@ -69,6 +73,7 @@ type reading struct {
 	rootCause bool                // the launcher's next entry is what it calls the root cause
 	onlyOne   bool                // it reported no other failure
 	exitTime  string
+	rest      []byte // of a followed stream: its last line, which lacks its end
 }
 
 // read reads the streams, each once and in order. What is said of a line alone
@@ -77,7 +82,7 @@ func (f *File) read(ctx context.Context, streams []run.Stream) error {
 	if len(streams) == 0 {
 		return ctx.Err()
 	}
-	p := f.start(ctx, streams)
+	p := f.start(ctx, f.joined(streams))
 	var rd *reading
 	for b := range p.order {
 		<-b.done
@@ -97,12 +102,19 @@ func (f *File) read(ctx context.Context, streams []run.Stream) error {
 }
 
 func (f *File) open(in *run.Stream) *reading {
+	if rd := f.continued(in); rd != nil {
+		return rd
+	}
 	s := &Stream{
 		Name: in.Name, Kind: in.Kind, Rank: in.Rank, Live: in.Live, ModTime: in.ModTime,
 		Readers: map[int]*RankReader{}, lastEvent: map[eventKey][]*Event{},
 	}
 	f.Streams = append(f.Streams, s)
-	return &reading{f: f, s: s, line: max(1, in.FirstLine), base: in.Offset, start: in.Offset}
+	rd := &reading{f: f, s: s, line: max(1, in.FirstLine), base: in.Offset, start: in.Offset}
+	if f.Following {
+		f.readings[in.Name] = rd
+	}
+	return rd
 }
 
 // close takes the end of a stream, or what broke it off.
@@ -113,10 +125,12 @@ func (rd *reading) close(ctx context.Context, b *block) {
 		f.Gaps = append(f.Gaps, run.Gap{What: s.Name, Why: b.err.Error(), Ask: "make the file readable, or copy it and pass the copy"})
 		return
 	}
+	s.Lines = rd.line - 1
 	if n := len(b.b); n > 0 && b.b[n-1] != '\n' {
-		rd.line++
+		s.Lines++
 	}
-	s.Tail, s.Bytes, s.Lines, s.orders = rd.kept.tail, rd.base-rd.start, rd.line-1, rd.order
+	s.Tail, s.Bytes, s.orders = rd.kept.tail, rd.base-rd.start, rd.order
+	rd.blk, rd.origin = nil, nil
 	if b.err != nil && ctx.Err() == nil {
 		s.Err = b.err
 		f.Gaps = append(f.Gaps, run.Gap{What: s.Name, Why: fmt.Sprintf("it breaks off after %d bytes: %v", s.Bytes, b.err), Ask: "a complete copy of the file"})
@@ -125,12 +139,14 @@ func (rd *reading) close(ctx context.Context, b *block) {
 
 // block takes the lines of a block.
 func (rd *reading) block(b *block) {
+	rd.hold(b)
 	rd.blk, rd.base, rd.f.memo.order = b, b.base, 0
 	log := rd.s.Kind == "" || rd.s.Kind == KindLog
 	for i := range b.recs {
 		rd.take(i, &b.recs[i], log)
 	}
 	rd.tellTime()
+	rd.at = lineAt{}
 	rd.settle()
 	rd.forget()
 	rd.f.forms.File()

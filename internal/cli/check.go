@@ -5,19 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/diagnose"
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/source"
-)
-
-// frameworks and tasks are the values of --framework and --task.
-var (
-	frameworks = []string{"pytorch", "lightning", "deepspeed", "fsdp", "transformers", "accelerate", "megatron", "nemo", "tensorflow", "keras", "jax"}
-	tasks      = []string{"classification", "regression", "language-modeling"}
 )
 
 // checkLine is a parsed command line of check.
@@ -35,7 +28,7 @@ func check(ctx context.Context, args []string, s Streams, d Deps) int {
 	}
 	res, err := d.Doctor.Diagnose(ctx, line.req)
 	if err != nil {
-		return blind(s, line, d.Sources, err)
+		return blind(s, "check", line.req.Target, line.json, d.Sources, err)
 	}
 	redact.Value(res.Diagnosis)
 	return deliver(s, line, res.Diagnosis)
@@ -47,13 +40,7 @@ func parseCheck(args []string, s Streams, kinds source.Registry) (*checkLine, in
 	line := &checkLine{}
 	o := &line.req.Options
 	byFlag := targetFlags(f, kinds)
-	f.StringVar(&o.Project, "project", "", "GCP `project` (Vertex targets)")
-	f.StringVar(&o.Region, "region", "us-central1", "GCP `region`")
-	f.StringVar(&o.Framework, "framework", "", "narrow the checks to one of: "+strings.Join(frameworks, ", "))
-	f.StringVar(&o.Task, "task", "", "what to expect of the metrics; one of: "+strings.Join(tasks, ", "))
-	f.StringVar(&o.LabelColumn, "target", "", "label `column` to check in CSV, JSONL and Parquet samples")
-	f.IntVar(&o.Last, "last", 0, "parse only the last `n` lines (the whole log when not given)")
-	f.StringVar(&o.Artifacts, "artifacts", "", "artifact directory beside the target")
+	runFlags(f, o)
 	interval := f.Int("interval", 30, "accepted for compatibility: check is one pass")
 	maxInterval := f.Int("max-interval", 300, "accepted for compatibility: check is one pass")
 	f.Bool("once", false, "accepted for compatibility: check is one pass")
@@ -65,36 +52,15 @@ func parseCheck(args []string, s Streams, kinds source.Registry) (*checkLine, in
 		return nil, code
 	}
 	line.outDirSet = f.Changed("out-dir")
-	switch {
-	case f.Changed("last") && o.Last <= 0:
-		return nil, f.fail("--last %d: needs a number of lines above 0; leave it out to read the whole log", o.Last)
-	case *interval <= 0 || *maxInterval <= 0:
-		return nil, f.fail("--interval and --max-interval need a number of seconds above 0")
-	case o.Framework != "" && !slices.Contains(frameworks, o.Framework):
-		return nil, f.fail("--framework %q: want one of %s", o.Framework, strings.Join(frameworks, ", "))
-	case o.Task != "" && !slices.Contains(tasks, o.Task):
-		return nil, f.fail("--task %q: want one of %s", o.Task, strings.Join(tasks, ", "))
+	if code := badRun(f, o, *interval, *maxInterval); code != 0 {
+		return nil, code
 	}
 	o.Stdin = s.In
-	return resolve(f, line, byFlag, kinds)
-}
-
-// resolve finds the one target of the line.
-func resolve(f *flags, line *checkLine, byFlag func() []string, kinds source.Registry) (*checkLine, int) {
-	targets := append(f.Args(), byFlag()...)
-	switch {
-	case len(targets) == 0:
-		return nil, f.fail("no target. %s", formsText(kinds))
-	case len(targets) > 1:
-		return nil, f.fail("%d targets (%s): give one; several logs of one run are one target: their directory or a quoted glob",
-			len(targets), strings.Join(targets, ", "))
-	case targets[0] == "":
-		return nil, f.fail("the target is empty. %s", formsText(kinds))
+	target, code := resolve(f, byFlag, kinds)
+	if code != 0 {
+		return nil, code
 	}
-	if form := kinds.NotBuilt(targets[0]); form != "" {
-		return nil, f.fail("%s is not supported in this version. %s", form, formsText(kinds))
-	}
-	line.req.Target = targets[0]
+	line.req.Target = target
 	return line, 0
 }
 
@@ -120,7 +86,7 @@ func deliver(s Streams, line *checkLine, d *report.Diagnosis) int {
 	}
 	err = errors.Join(err, report.WriteText(lines, d, report.TextOptions{Color: colored(lines)}))
 	if err == nil && (!line.json || line.outDirSet) {
-		err = writeArtifact(s.Err, line.outDir, d)
+		err = writeArtifact(s.Err, line.outDir, report.CheckArtifact, d)
 	}
 	if err != nil {
 		fmt.Fprintf(s.Err, "trainmedic check: %v\n", err)
@@ -132,13 +98,13 @@ func deliver(s Streams, line *checkLine, d *report.Diagnosis) int {
 }
 
 // blind says why nothing could be seen.
-func blind(s Streams, line *checkLine, kinds source.Registry, err error) int {
-	fail, code := explain(err, line.req.Target, kinds)
-	if line.json && code == exitBlind {
+func blind(s Streams, command, target string, asJSON bool, kinds source.Registry, err error) int {
+	fail, code := explain(err, target, kinds)
+	if asJSON && code == exitBlind {
 		if err := report.WriteJSON(s.Out, report.ErrorEnvelope{Error: fail}); err != nil {
-			fmt.Fprintf(s.Err, "trainmedic check: %v\n", err)
+			fmt.Fprintf(s.Err, "trainmedic %s: %v\n", command, err)
 		}
 	}
-	io.WriteString(s.Err, "trainmedic check: "+fail.Message+"\n"+fail.Ask+"\n") //nolint:errcheck // nowhere left to say it
+	io.WriteString(s.Err, "trainmedic "+command+": "+fail.Message+"\n"+fail.Ask+"\n") //nolint:errcheck // nowhere left to say it
 	return code
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/trainmedic/trainmedic/internal/diagnose"
+	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/source"
 )
 
@@ -25,11 +26,22 @@ type Doctor interface {
 	Diagnose(ctx context.Context, r diagnose.Request) (*diagnose.Result, error)
 }
 
+// Monitor opens watches.
+type Monitor interface {
+	Open(ctx context.Context, r monitor.Request, told *monitor.Told) (*monitor.Watch, error)
+	Attach(r monitor.Request, src source.Started) *monitor.Watch
+}
+
 // Deps is what the composition root hands to the commands.
 type Deps struct {
 	Doctor  Doctor
+	Monitor Monitor
 	Sources source.Registry
 	Version string
+	// Start starts a run for watch -- CMD.
+	Start func(ctx context.Context, l source.Launch, opt source.Options) (source.Started, error)
+	// Notify runs a command with a JSON value on its standard input.
+	Notify func(ctx context.Context, command string, v any) error
 	// Serve runs the MCP server on the given streams until ctx or stdin ends.
 	Serve func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 }
@@ -50,6 +62,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"check", "TARGET [flags]", "diagnose a failed or unstable run", check},
+		{"watch", "TARGET | -- CMD…", "monitor a run until it ends", watch},
 		{"serve", "", "the MCP server on standard input and output", serve},
 		{"version", "", "print the version", version},
 	}

@@ -37,8 +37,8 @@ func explain(err error, target string, kinds source.Registry) (report.Failure, i
 }
 
 // writeArtifact puts the artifact into dir and notes where.
-func writeArtifact(note io.Writer, dir string, d *report.Diagnosis) error {
-	path, err := report.WriteFile(dir, report.CheckArtifact, d)
+func writeArtifact(note io.Writer, dir, name string, v any) error {
+	path, err := report.WriteFile(dir, name, v)
 	if err != nil {
 		return fmt.Errorf("the report is complete, but its file was not written: %w", err)
 	}

@@ -1,12 +1,63 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/trainmedic/trainmedic/internal/source"
 )
+
+// frameworks and tasks are the values of --framework and --task.
+var (
+	frameworks = []string{"pytorch", "lightning", "deepspeed", "fsdp", "transformers", "accelerate", "megatron", "nemo", "tensorflow", "keras", "jax"}
+	tasks      = []string{"classification", "regression", "language-modeling"}
+)
+
+// runFlags defines the flags that say something of the run beside its target.
+func runFlags(f *flags, o *source.Options) {
+	f.StringVar(&o.Project, "project", "", "GCP `project` (Vertex targets)")
+	f.StringVar(&o.Region, "region", "us-central1", "GCP `region`")
+	f.StringVar(&o.Framework, "framework", "", "narrow the checks to one of: "+strings.Join(frameworks, ", "))
+	f.StringVar(&o.Task, "task", "", "what to expect of the metrics; one of: "+strings.Join(tasks, ", "))
+	f.StringVar(&o.LabelColumn, "target", "", "label `column` to check in CSV, JSONL and Parquet samples")
+	f.IntVar(&o.Last, "last", 0, "parse only the last `n` lines (the whole log when not given)")
+	f.StringVar(&o.Artifacts, "artifacts", "", "artifact directory beside the target")
+}
+
+// badRun refuses values that mean nothing; 0 when all are good.
+func badRun(f *flags, o *source.Options, interval, maxInterval int) int {
+	switch {
+	case f.Changed("last") && o.Last <= 0:
+		return f.fail("--last %d: needs a number of lines above 0; leave it out to read the whole log", o.Last)
+	case interval <= 0 || maxInterval <= 0:
+		return f.fail("--interval and --max-interval need a number of seconds above 0")
+	case o.Framework != "" && !slices.Contains(frameworks, o.Framework):
+		return f.fail("--framework %q: want one of %s", o.Framework, strings.Join(frameworks, ", "))
+	case o.Task != "" && !slices.Contains(tasks, o.Task):
+		return f.fail("--task %q: want one of %s", o.Task, strings.Join(tasks, ", "))
+	}
+	return 0
+}
+
+// resolve finds the one target of the line, or the exit status where there is none.
+func resolve(f *flags, byFlag func() []string, kinds source.Registry) (string, int) {
+	targets := append(f.Args(), byFlag()...)
+	switch {
+	case len(targets) == 0:
+		return "", f.fail("no target. %s", formsText(kinds))
+	case len(targets) > 1:
+		return "", f.fail("%d targets (%s): give one; several logs of one run are one target: their directory or a quoted glob",
+			len(targets), strings.Join(targets, ", "))
+	case targets[0] == "":
+		return "", f.fail("the target is empty. %s", formsText(kinds))
+	}
+	if form := kinds.NotBuilt(targets[0]); form != "" {
+		return "", f.fail("%s is not supported in this version. %s", form, formsText(kinds))
+	}
+	return targets[0], 0
+}
 
 // targetFlags defines the flags that name a target: those of the kinds, and
 // those of the kinds to come. The returned function collects the targets given.

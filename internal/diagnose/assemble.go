@@ -254,7 +254,7 @@ func nextCommands(d *report.Diagnosis, kind *source.Kind, ref string) []string {
 			out = append(out, *f.Command)
 		}
 	}
-	if len(d.EvidenceRefs) > 0 && kind.Scheme != "traceback" && ref != "-" {
+	if len(d.EvidenceRefs) > 0 && (kind.Scheme == "file" || kind.Scheme == "artifacts") && ref != "-" {
 		e := d.EvidenceRefs[0]
 		path := ref
 		if kind.Scheme == "artifacts" {

@@ -54,19 +54,26 @@ func (d *Doctor) Diagnose(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	ruling := judge.Case(d.Book, f)
-	out := assemble(f, ruling)
-	out.Target, out.TargetType = r.Target, kind.Type
-	if r.RunID == "" {
-		r.RunID = uuid.NewString()
-	}
-	out.RunID = r.RunID
-	out.Summary = summary(out)
-	out.NextCommands = nextCommands(out, kind, ref)
+	out := d.Conclude(f, r.Target, r.RunID, kind, ref)
 	end := now()
-	out.Timestamp = end.UTC().Format(time.RFC3339)
 	out.DurationSeconds = end.Sub(start).Seconds()
 	return &Result{out, f, r.Target, kind.Type}, nil
+}
+
+// Conclude judges a case file that is complete; kind and ref are what its target
+// resolved to. The diagnosis has its timestamp, and no duration: the look is the
+// caller's.
+func (d *Doctor) Conclude(f *casefile.File, target, runID string, kind *source.Kind, ref string) *report.Diagnosis {
+	out := assemble(f, judge.Case(d.Book, f))
+	out.Target, out.TargetType = target, kind.Type
+	if runID == "" {
+		runID = uuid.NewString()
+	}
+	out.RunID = runID
+	out.Summary = summary(out)
+	out.NextCommands = nextCommands(out, kind, ref)
+	out.Timestamp = d.now()().UTC().Format(time.RFC3339)
+	return out
 }
 
 // Look opens the target and fills a case file, without a verdict.

@@ -7,6 +7,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // acquit writes the verdict when nothing that was seen stays unhealed: none, or
@@ -31,6 +32,9 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 			r.CauseConfidence = 0.9
 		}
 		r.RootCause = "Nothing in what was read says that the run failed."
+		if alive(f) {
+			r.RunStatus = report.Running
+		}
 		for _, s := range all {
 			if s.role != report.RoleContext && s.recovered && s.weight >= 0.6 && s.class != report.NaNInf && s.class != report.Divergence {
 				r.RunStatus = report.Recovered
@@ -53,6 +57,15 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 		r.EvidenceRefs = []report.EvidenceRef{}
 	}
 	return r
+}
+
+// alive reports whether the run's process was seen and has not ended.
+func alive(f *casefile.File) bool {
+	switch f.Value(run.FactState) {
+	case "", "Z", run.ProcessGone:
+		return false
+	}
+	return true
 }
 
 // unexplained says why the run cannot be called healthy although no class fits.

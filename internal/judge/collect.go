@@ -43,11 +43,16 @@ type suspect struct {
 	sticky    bool
 	live      bool
 	yielded   report.Class // the class that explains it, "" if none does
+	kind      report.AnomalyType
+	severity  report.Severity
 }
 
 // collect lists every suspect in order: streams as they are, lines as they came,
 // then the detectors.
-func collect(b *failure.Book, f *casefile.File) []*suspect {
+func collect(b *failure.Book, f *casefile.File) []*suspect { return collectBut(b, f, "") }
+
+// collectBut is collect without the detectors of one class.
+func collectBut(b *failure.Book, f *casefile.File, but report.Class) []*suspect {
 	no := map[*casefile.Stream]int{}
 	byName := map[string]*casefile.Stream{}
 	for i, s := range f.Streams {
@@ -75,6 +80,9 @@ func collect(b *failure.Book, f *casefile.File) []*suspect {
 		s.recovered = s.recovered || byLimit.MatchString(s.text) && succeeded(f, s)
 	}
 	for _, c := range b.Classes {
+		if c.ID == but {
+			continue
+		}
 		for _, d := range c.Detectors {
 			for _, s := range see(&d, f) {
 				out = append(out, sighted(c, &d, s, no, byName))
@@ -129,7 +137,7 @@ func sighted(c *failure.Class, d *failure.Detector, s failure.Sighting, no map[*
 	v := &suspect{
 		class: c.ID, role: role, weight: s.Weight, cause: s.Cause, id: d.Name, says: s.Says, rank: s.Rank,
 		ref: s.Ref, lastRef: s.Ref, also: s.Also, text: s.Text, step: s.Step, onset: s.Onset, stream: st, count: 1,
-		yields: s.YieldsTo, status: s.Status, recovered: s.Recovered,
+		yields: s.YieldsTo, status: s.Status, recovered: s.Recovered, kind: s.Type, severity: s.Severity,
 	}
 	if st != nil {
 		v.streamNo = no[st]

@@ -8,6 +8,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
 	"github.com/trainmedic/trainmedic/internal/judge"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 func steps(prefix string, from, to int) string {
@@ -107,6 +108,16 @@ func TestSameInputSameRuling(t *testing.T) {
 	for range 5 {
 		if again := fmt.Sprintf("%+v", judge.Case(failuretest.Book(t), failuretest.File(t, log)).Verdict.Evidence); again != first {
 			t.Fatalf("want %s, got %s", first, again)
+		}
+	}
+}
+
+func TestARunWhoseProcessLivesIsRunning(t *testing.T) {
+	for state, want := range map[string]report.RunStatus{"": report.Healthy, "S": report.Running, "D": report.Running, "Z": report.Healthy, run.ProcessGone: report.Healthy} {
+		f := failuretest.File(t, steps("", 1, 30))
+		f.AddFact(run.Fact{Key: run.FactState, Value: state})
+		if r := judge.Case(failuretest.Book(t), f); r.PrimaryCause != report.None || r.RunStatus != want {
+			t.Errorf("state %q: %s, %s; want %s", state, r.PrimaryCause, r.RunStatus, want)
 		}
 	}
 }

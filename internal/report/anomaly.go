@@ -26,3 +26,10 @@ const (
 	AnomalyMemoryLeak        AnomalyType = "memory-leak"
 	AnomalyDeadlineRisk      AnomalyType = "deadline-risk"
 )
+
+// AnomalyTypes lists them in the order of the documents.
+var AnomalyTypes = []AnomalyType{
+	AnomalyNaNInf, AnomalyOOM, AnomalyDivergence, AnomalyStalled, AnomalyCrash, AnomalyCheckpointFailure, AnomalySlowThroughput,
+	AnomalyGradientExplosion, AnomalyCUDAError, AnomalyDistributedError, AnomalyDataError, AnomalyPipelineFailed, AnomalyTaskFailed,
+	AnomalyJobFailed, AnomalyCancelled, AnomalyStuckPipeline, AnomalyLogError, AnomalyDiskFilling, AnomalyMemoryLeak, AnomalyDeadlineRisk,
+}

@@ -32,8 +32,13 @@ const NoRank = -1
 // Stream is the new text of one file, rank or task. Open may be called when the
 // stream's turn comes; the caller closes what it returns. A stream that is an
 // io.ReaderAt too may be read in segments.
+//
+// A later observation goes on with a stream under the same name. If the file was
+// replaced or truncated meanwhile, there are up to two of the name, in order:
+// what was left of the old file, then the new one, whose Offset and FirstLine
+// begin anew. Both are the same log.
 type Stream struct {
-	Name    string // relative to the target; unique within an observation
+	Name    string // relative to the target; unique within an observation but for a file that was replaced
 	Rank    int    // NoRank when the name does not tell
 	Size    int64  // bytes, 0 when unknown
 	Live    bool   // a process or service still writes it
@@ -130,6 +135,7 @@ type Observation struct {
 	Pipeline    *Pipeline
 	Gaps        []Gap
 	Next        Cursor
+	More        bool // a log has more than this look was allowed to give: look again at once
 }
 
 // Cursor says where the next observation goes on; it can be serialized.

@@ -103,3 +103,6 @@ func (s *Series) Values() []float64 {
 	}
 	return v
 }
+
+// Stride is how many samples each kept point stands for.
+func (s *Series) Stride() int { return max(1, int(s.stride)) }

@@ -40,6 +40,11 @@ type Options struct {
 	Stdin       io.Reader // what "-" and --traceback read
 	Project     string
 	Region      string
+
+	// Watch says that the target is looked at again and again. A log that is not
+	// there yet is then a gap, not an error, and one look gives a bounded number of
+	// bytes (run.Observation.More says that there are more).
+	Watch bool
 }
 
 // Kind is one kind of target.

@@ -67,9 +67,9 @@ func before(ra io.ReaderAt, buf []byte, end int64) ([]byte, int64, error) {
 // Whole is the offset after the last \n or \r in [from, size): up to there a
 // growing file consists of whole lines. It is from when there is none.
 func Whole(ra io.ReaderAt, from, size int64) (int64, error) {
-	buf := make([]byte, block)
+	buf := make([]byte, max(0, min(block, size-from)))
 	for end := size; end > from; {
-		b, start, err := before(ra, buf[:min(int64(block), end-from)], end)
+		b, start, err := before(ra, buf[:min(int64(len(buf)), end-from)], end)
 		if err != nil {
 			return 0, err
 		}
@@ -83,7 +83,7 @@ func Whole(ra io.ReaderAt, from, size int64) (int64, error) {
 
 // CountLines counts the \n in [0, end).
 func CountLines(ra io.ReaderAt, end int64) (int, error) {
-	buf := make([]byte, 1<<20)
+	buf := make([]byte, max(1, min(1<<20, end)))
 	r := io.NewSectionReader(ra, 0, end)
 	total := 0
 	for {

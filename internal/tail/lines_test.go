@@ -59,27 +59,39 @@ func TestShrunkFile(t *testing.T) {
 }
 
 // grow writes text in pieces and looks after each; the lines seen must be those
-// of the text, whatever the pieces.
-func grow(t *testing.T, text []byte, cuts []int) {
+// of the text, whatever the pieces and the bound of a look.
+func grow(t *testing.T, text []byte, cuts []int, limit int64) {
 	t.Helper()
 	var c tail.Cursor
 	var seen []byte
-	for i, n := range append(cuts, len(text), len(text), len(text)) {
+	var more bool
+	looks := append(cuts, len(text), len(text))
+	for i := 0; i < len(looks) || more || len(seen) < len(text); i++ {
+		if i > len(looks)+len(text)+2 {
+			t.Fatalf("%d looks give %d of %d bytes", i, len(seen), len(text))
+		}
+		n := looks[min(i, len(looks)-1)]
 		c = tail.ParseCursor(c.String()) // as through the journal
-		from, to, next, err := c.Look(bytes.NewReader(text[:n]), int64(n), "1:2")
+		if fate, err := c.Fate(bytes.NewReader(text[:n]), int64(n), "1:2"); err != nil || fate != tail.Same {
+			t.Fatalf("look %d: fate %v, %v", i, fate, err)
+		}
+		p, err := c.Look(bytes.NewReader(text[:n]), int64(n), "1:2", limit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if from < 0 || to < from || to > int64(n) || from > int64(len(seen)) {
-			t.Fatalf("look %d gives [%d, %d) of %d bytes, %d are known", i, from, to, n, len(seen))
+		if p.From < 0 || p.To < p.From || p.To > int64(n) || p.From > int64(len(seen)) {
+			t.Fatalf("look %d gives [%d, %d) of %d bytes, %d are known", i, p.From, p.To, n, len(seen))
 		}
-		if from < to {
-			if again := seen[from:]; bytes.ContainsAny(again, "\r\n") {
+		if p.From < p.To {
+			if again := seen[p.From:]; bytes.ContainsAny(again, "\r\n") {
 				t.Fatalf("look %d gives the whole line %q again", i, again)
 			}
-			seen = append(seen[:from], text[from:to]...)
+			if want := bytes.Count(text[:p.From], []byte("\n")) + 1; p.Number != want {
+				t.Fatalf("look %d begins with line %d, want %d", i, p.Number, want)
+			}
+			seen = append(seen[:p.From], text[p.From:p.To]...)
 		}
-		c = next
+		c, more = p.Next, p.More
 	}
 	if diff := cmp.Diff(string(text), string(seen)); diff != "" {
 		t.Error(diff)
@@ -94,35 +106,61 @@ func TestAnyGrowthGivesTheSameLines(t *testing.T) {
 		for n := 0; n < len(text); n += rnd.Intn(60) {
 			cuts = append(cuts, n)
 		}
-		grow(t, text, cuts)
+		grow(t, text, cuts, int64(rnd.Intn(80)))
 	}
 }
 
 func TestLaterLooksGiveWholeLinesOnly(t *testing.T) {
 	var c tail.Cursor
 	for _, s := range []struct{ text, want string }{
-		{"a\nb", "a\nb"}, {"a\nbc", ""}, {"a\nbcd\ne", "bcd\n"}, {"a\nbcd\ne", "e"}, {"a\nbcd\ne", ""}, {"a\nbcd\nef\n", "ef\n"}, {"x\n", "x\n"},
+		{"a\nb", "a\nb"}, {"a\nbc", ""}, {"a\nbcd\ne", "bcd\n"}, {"a\nbcd\ne", "e"}, {"a\nbcd\ne", ""}, {"a\nbcd\nef\n", "ef\n"},
 	} {
-		from, to, next, err := c.Look(strings.NewReader(s.text), int64(len(s.text)), "1")
+		p, err := c.Look(strings.NewReader(s.text), int64(len(s.text)), "1", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.text[from:to]; got != s.want {
+		if got := s.text[p.From:p.To]; got != s.want {
 			t.Errorf("%q: got %q, want %q", s.text, got, s.want)
 		}
-		c = next
+		c = p.Next
 	}
-	if from, to, _, _ := c.Look(strings.NewReader("y\nz\n"), 4, "another"); from != 0 || to != 4 {
-		t.Errorf("a replaced file gives [%d, %d)", from, to)
+}
+
+func TestFate(t *testing.T) {
+	long := strings.Repeat("step 1 loss 2.5\n", 10)
+	for _, s := range []struct {
+		name, was, now, ident string
+		want                  tail.Fate
+	}{
+		{"grows", "a\n", "a\nb\n", "1", tail.Same},
+		{"stands still", "a\n", "a\n", "1", tail.Same},
+		{"another inode, other bytes", "a\n", "b\nb\n", "2", tail.Replaced},
+		{"another inode, shorter", "a\nb\n", "b\n", "2", tail.Replaced},
+		{"another inode, too short to be sure", "a\n", "a\nb\n", "2", tail.Replaced},
+		{"another inode, the same bytes", long, long + "b\n", "2", tail.Same},
+		{"shrank", "a\nb\n", "a\n", "1", tail.Truncated},
+		{"written anew beyond its old size", "a\n", "b\nb\n", "1", tail.Truncated},
+		{"written on behind a hole", "a\nb\n", "\x00\x00\x00\x00c\n", "1", tail.Holed},
+		{"was empty", "", "a\n", "1", tail.Same},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			p, err := tail.Cursor{}.Look(strings.NewReader(s.was), int64(len(s.was)), "1", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := p.Next.Fate(strings.NewReader(s.now), int64(len(s.now)), s.ident); err != nil || got != s.want {
+				t.Errorf("got %v, %v, want %v", got, err, s.want)
+			}
+		})
 	}
 }
 
 func TestParseCursor(t *testing.T) {
-	c := tail.Cursor{Ident: "8:1 with space", Size: 10, Line: 5, Given: 7}
+	c := tail.Cursor{Ident: "8:1 with space", Size: 10, Line: 5, Given: 7, Number: 3, Print: 0xabc}
 	if got := tail.ParseCursor(c.String()); got != c {
 		t.Errorf("got %+v, want %+v", got, c)
 	}
-	for _, s := range []string{"", "x", "1 2 3", "5 9 9 id", "-1 -1 -1 id", fmt.Sprint(1, 2)} {
+	for _, s := range []string{"", "x", "1 2 3", "5 9 9 1 0 id", "-1 -1 -1 1 0 id", "9 5 7 -1 0 id", fmt.Sprint(1, 2)} {
 		if got := tail.ParseCursor(s); got != (tail.Cursor{}) {
 			t.Errorf("ParseCursor(%q) = %+v", s, got)
 		}
@@ -130,8 +168,9 @@ func TestParseCursor(t *testing.T) {
 }
 
 func FuzzGrowth(f *testing.F) {
-	f.Add([]byte("a\nb\rc\r\nd"), []byte{1, 2, 3})
-	f.Fuzz(func(t *testing.T, text, steps []byte) {
+	f.Add([]byte("a\nb\rc\r\nd"), []byte{1, 2, 3}, int64(0))
+	f.Add([]byte("a\nbbbbbbbbbb\nc"), []byte{4, 1}, int64(3))
+	f.Fuzz(func(t *testing.T, text, steps []byte, limit int64) {
 		var cuts []int
 		n := 0
 		for _, s := range steps {
@@ -140,7 +179,7 @@ func FuzzGrowth(f *testing.F) {
 			}
 			cuts = append(cuts, n)
 		}
-		grow(t, text, cuts)
+		grow(t, text, cuts, limit%1000)
 	})
 }
 

@@ -167,6 +167,9 @@ func aliveNoProgress(f *casefile.File) []failure.Sighting {
 	}
 	blocked := 0
 	for _, p := range f.Processes {
+		if live := p.Ref.File == ""; live && !silent(f) {
+			continue
+		}
 		if strings.HasPrefix(p.State, "D") || strings.Contains(p.WChan, "futex") {
 			blocked++
 		}
@@ -182,6 +185,19 @@ func aliveNoProgress(f *casefile.File) []failure.Sighting {
 	}
 	return nil
 }
+
+// silent reports whether nothing was written to a log for so long that a live
+// process whose threads wait is more than one that waits for its next batch.
+func silent(f *casefile.File) bool {
+	for _, s := range f.Logs() {
+		if f.At.Sub(s.ModTime) < quietLog {
+			return false
+		}
+	}
+	return true
+}
+
+const quietLog = 10 * time.Minute
 
 func stackCause(f *casefile.File) string {
 	for _, s := range f.Streams {

@@ -2,9 +2,12 @@
 package all
 
 import (
+	"context"
+
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts"
 	"github.com/trainmedic/trainmedic/internal/source/file"
+	"github.com/trainmedic/trainmedic/internal/source/process"
 )
 
 // Kinds are all kinds of target; their order says who claims a bare target
@@ -14,6 +17,13 @@ func Kinds() source.Registry {
 	return source.Registry{
 		dir,
 		file.Kind(dir),
+		process.PID(dir),
+		process.Name(dir),
 		file.Traceback(),
 	}
+}
+
+// Start starts a run and gives its source.
+func Start(ctx context.Context, l source.Launch, opt source.Options) (source.Started, error) {
+	return process.Start(ctx, l, opt, artifacts.Kind())
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/trainmedic/trainmedic/internal/host"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/file"
@@ -92,6 +93,9 @@ func (d *dir) Observe(ctx context.Context, since run.Cursor) (run.Observation, e
 	}
 	if err := l.sort(ctx); err != nil {
 		return l.obs, err
+	}
+	if d.opt.Watch {
+		l.obs.Facts = append(l.obs.Facts, host.Facts(d.name)...)
 	}
 	return l.finish()
 }

@@ -108,6 +108,9 @@ func describe(t *testing.T, obs run.Observation) string {
 		fmt.Fprintf(&b, "stream %s %s rank %d, %d lines\n", s.Kind, s.Name, s.Rank, strings.Count(sourcetest.Text(t, s), "\n"))
 	}
 	for _, f := range obs.Facts {
+		if f.From.File == "" {
+			continue // of the host
+		}
 		fmt.Fprintf(&b, "fact %s = %s (%s)\n", f.Key, f.Value, f.From)
 	}
 	for _, s := range obs.Samples {
@@ -295,6 +298,76 @@ sample loss 2 2.4 (metrics.csv:3)
 sample loss 2 2.3 (trainer_state.json:1)
 `
 	if diff := cmp.Diff(want, describe(t, obs)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGrows(t *testing.T) {
+	sourcetest.Grows(t, "train.log", func(t *testing.T, dir string) source.Source {
+		return open(t, dir, source.Options{Watch: true})
+	})
+}
+
+func TestWhatIsBeingWrittenWaits(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "run.log"), "step 1\n")
+	s := open(t, dir, source.Options{Watch: true})
+	obs, err := s.Observe(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(dir, "checkpoint-5", "trainer_state.json")
+	for _, c := range []struct{ text, want string }{
+		{`{"global_step":5,"log_his`, ""},
+		{`{"global_step":5,"log_history":[{"loss":2.5,"step":5}]}`, "fact trainer.global_step = 5 (checkpoint-5/trainer_state.json:1)\nsample loss 5 2.5 (checkpoint-5/trainer_state.json:1)\n"},
+		{`{"global_step":5,"log_history":[{"loss":2.5,"step":5}]}`, ""},
+	} {
+		if old, _ := os.ReadFile(state); string(old) != c.text {
+			write(t, state, c.text)
+		}
+		if obs, err = s.Observe(t.Context(), obs.Next); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, describe(t, obs)); diff != "" {
+			t.Errorf("%s: %s", c.text, diff)
+		}
+	}
+	hour := time.Now().Add(-time.Hour)
+	os.Chtimes(state, hour, hour)
+	write(t, state, `{"glob`)
+	os.Chtimes(state, hour, hour)
+	if obs, err = s.Observe(t.Context(), obs.Next); err != nil || len(obs.Gaps) == 0 {
+		t.Errorf("a damaged file is not told: %+v, %v", obs, err)
+	}
+}
+
+func TestARotatedLogInAFolderIsOneLog(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "logs", "train.log")
+	write(t, log, strings.Repeat("step 1\n", 20))
+	s := open(t, dir, source.Options{Watch: true})
+	obs, err := s.Observe(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Rename(log, log+".1")
+	write(t, log, "step 2\n")
+	for i, want := range []string{
+		"stream log logs/train.log rank -1, 1 lines\nfact log.event = rotated (logs/train.log)\n", "", "",
+	} {
+		if obs, err = s.Observe(t.Context(), obs.Next); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, describe(t, obs)); diff != "" {
+			t.Errorf("look %d: %s", i, diff)
+		}
+	}
+	os.Remove(log)
+	os.Remove(log + ".1")
+	if obs, err = s.Observe(t.Context(), obs.Next); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("fact log.event = vanished (logs/train.log)\nfact log.event = vanished (logs/train.log.1)\n", describe(t, obs)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -64,7 +64,13 @@ func putYAML(l *look, e entry, _ string) bool {
 	return true
 }
 
+// damaged is a document that cannot be read; one that is being written is left
+// to the next look.
 func (l *look) damaged(e entry, err error) {
+	if l.unsettled(e.mod) {
+		delete(l.obs.Next, "file "+e.name)
+		return
+	}
 	l.gap(e.name, err.Error(), "a copy of "+e.name+" as the run read it; if this is that file, the run may have failed on it too")
 	l.fact("config.damaged", e.name+": "+err.Error(), run.Ref{File: e.name})
 	l.stream(e, "json")

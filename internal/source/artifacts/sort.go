@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trainmedic/trainmedic/internal/checkpoint"
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -44,6 +46,7 @@ var drawers = []drawer{
 // sort puts every file where it belongs.
 func (l *look) sort(ctx context.Context) error {
 	l.checkpoints()
+	l.gone()
 	for _, e := range l.entries {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -81,6 +84,9 @@ func (l *look) checkpoints() {
 	}
 	for _, c := range checkpoint.Inspect(l.root.FS(), files) {
 		l.saved[c.Path] = ownFolder[c.Format]
+		if l.unsettled(c.ModifiedAt) && c.Complete != nil && !*c.Complete {
+			continue
+		}
 		key, sign := "checkpoint "+c.Path, fmt.Sprint(c.Size, c.ModifiedAt.UnixNano(), c.Why)
 		if l.obs.Next[key] = sign; l.since[key] != sign {
 			l.obs.Checkpoints = append(l.obs.Checkpoints, c)
@@ -140,27 +146,53 @@ func (l *look) fresh(e entry) bool {
 	return l.since[key] != sign
 }
 
+// settled is how long ago a file must have been written for a watch to take it
+// as whole: a checkpoint takes its writer tens of seconds.
+const settled = time.Minute
+
+// unsettled reports whether something is probably being written at this moment,
+// and a later look will see it whole.
+func (l *look) unsettled(written time.Time) bool {
+	return l.opt.Watch && l.obs.At.Sub(written) < settled
+}
+
 // stream makes a file's text a stream of a kind.
 func (l *look) stream(e entry, kind string) {
-	v, err := file.Log{Name: e.name, Open: l.open(e.name), Last: l.lastOf(kind)}.Look(l.since[e.name])
+	v, err := l.round.Look(l.log(e.name, kind))
 	if err != nil {
 		l.unreadable(e.name, err)
 		return
 	}
-	if v.Stream != nil {
-		v.Stream.Kind = kind
-		if kind == "log" {
-			l.logs = append(l.logs, *v.Stream)
+	for _, st := range v.Streams {
+		if st.Kind = kind; kind == "log" {
+			l.logs = append(l.logs, st)
 		} else {
-			v.Stream.Rank = run.NoRank
-			l.exports = append(l.exports, *v.Stream)
+			st.Rank = run.NoRank
+			l.exports = append(l.exports, st)
 		}
-		v.Stream = nil
 	}
+	v.Streams = nil
 	if kind != "log" {
-		v.Gap = nil // an empty export is no loss
+		v.Gaps, v.Facts = nil, nil // an empty export is no loss, and one is often written anew
 	}
 	v.Into(&l.obs, e.name)
+}
+
+func (l *look) log(name, kind string) file.Log {
+	return file.Log{Name: name, Open: l.open(name), Last: l.lastOf(kind), Max: l.share, Folder: l.folder(name)}
+}
+
+// gone looks at the streams of earlier looks whose files are not there now.
+func (l *look) gone() {
+	here := map[string]bool{}
+	for _, e := range l.entries {
+		here[e.name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.since)) {
+		if !here[name] && file.Followed(l.since[name]) && export.IsLogName(name) {
+			l.stream(entry{name: name}, "log")
+		}
+	}
 }
 
 func (l *look) lastOf(kind string) int {
@@ -200,12 +232,17 @@ func (l *look) finish() (run.Observation, error) {
 	if len(l.logs) > 0 {
 		l.demote()
 	}
+	size := map[string]int64{} // one for the parts of a log, whose order stays
+	for _, s := range l.logs {
+		size[s.Name] = max(size[s.Name], s.Size+s.Offset)
+	}
 	slices.SortStableFunc(l.logs, func(a, b run.Stream) int {
-		return cmp.Or(cmp.Compare(b.Size+b.Offset, a.Size+a.Offset), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(size[b.Name], size[a.Name]), cmp.Compare(a.Name, b.Name))
 	})
 	l.obs.Streams = append(l.logs, l.exports...)
 	l.labelGaps()
 	if l.since != nil {
+		source.Once(&l.obs, l.since)
 		return l.obs, nil
 	}
 	if len(l.obs.Streams)+len(l.obs.Samples)+len(l.obs.Facts)+len(l.obs.Checkpoints) == 0 && l.obs.Pipeline == nil {
@@ -214,6 +251,7 @@ func (l *look) finish() (run.Observation, error) {
 	if len(l.logs) == 0 && l.obs.Pipeline == nil {
 		l.gap("the log of the run", "there is no log among the files", "what the run wrote to standard output and standard error"+l.packed())
 	}
+	source.Once(&l.obs, nil)
 	return l.obs, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +31,7 @@ type entry struct {
 	name string // relative, with forward slashes
 	size int64
 	mod  time.Time
+	id   string // see file.Identity
 }
 
 // look is one look at a directory.
@@ -40,7 +40,7 @@ type look struct {
 	since    run.Cursor
 	obs      run.Observation
 	entries  []entry
-	aliases  []alias
+	aliases  []entry // symbolic links to files inside the directory
 	folders  []string
 	denied   int
 	logs     []run.Stream
@@ -51,12 +51,14 @@ type look struct {
 	labels   []labelColumn
 	archives []string       // what may hold the run, packed
 	classes  map[string]int // configuration keys that give the number of classes
+	round    file.Round
+	share    int64 // bytes that one stream may give
 }
 
 func newLook(d *dir, since run.Cursor) *look {
 	return &look{
 		dir: d, since: since, obs: run.Observation{At: time.Now(), Next: run.Cursor{}},
-		saved: map[string]bool{}, classes: map[string]int{},
+		saved: map[string]bool{}, classes: map[string]int{}, round: file.Round{Since: since},
 	}
 }
 
@@ -85,11 +87,29 @@ func (l *look) walk(ctx context.Context) error {
 	for _, a := range l.aliases {
 		if a.id == "-" || !own[a.id] {
 			own[a.id] = true
-			l.entries = append(l.entries, a.entry)
+			l.entries = append(l.entries, a)
 		}
 	}
-	slices.SortFunc(l.entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	l.order()
 	return err
+}
+
+// order puts the files into the order in which they are looked at, says which
+// of them are older parts of a log, and how much each may give.
+func (l *look) order() {
+	names, idents, large := make([]string, 0, len(l.entries)), map[string]string{}, 0
+	byName := map[string]entry{}
+	for _, e := range l.entries {
+		names, byName[e.name], idents[e.name] = append(names, e.name), e, e.id
+		if e.size > 1<<20 {
+			large++
+		}
+	}
+	l.share = file.Share(l.opt.Watch, large)
+	l.round.Held = file.Held(l.since, idents)
+	for i, name := range l.round.Order(names) {
+		l.entries[i] = byName[name]
+	}
 }
 
 func (l *look) enter(name string) error {
@@ -106,12 +126,6 @@ func (l *look) enter(name string) error {
 	return nil
 }
 
-// alias is a symbolic link to a file inside the directory.
-type alias struct {
-	entry
-	id string
-}
-
 // add takes a regular file, also behind a symbolic link that stays inside.
 func (l *look) add(name string, d fs.DirEntry, own map[string]bool) {
 	info, err := d.Info()
@@ -126,12 +140,12 @@ func (l *look) add(name string, d fs.DirEntry, own map[string]bool) {
 	if !info.Mode().IsRegular() {
 		return
 	}
-	e := entry{name: name, size: info.Size(), mod: info.ModTime()}
+	e := entry{name: name, size: info.Size(), mod: info.ModTime(), id: file.Identity(info)}
 	if link {
-		l.aliases = append(l.aliases, alias{e, file.Identity(info)})
+		l.aliases = append(l.aliases, e)
 		return
 	}
-	own[file.Identity(info)] = true
+	own[e.id] = true
 	l.entries = append(l.entries, e)
 }
 
@@ -144,6 +158,15 @@ func (l *look) unreadable(name string, err error) {
 
 func (l *look) gap(what, why, ask string) {
 	l.obs.Gaps = append(l.obs.Gaps, run.Gap{What: what, Why: why, Ask: ask})
+}
+
+// folder is where a file of the directory lies.
+func (l *look) folder(name string) *file.Folder {
+	dir, root := path.Dir(name), l.root
+	return &file.Folder{
+		List: func() ([]fs.DirEntry, error) { return fs.ReadDir(root.FS(), dir) },
+		Open: func(base string) (*os.File, error) { return l.open(path.Join(dir, base))() },
+	}
 }
 
 // open opens one file of the directory without blocking.

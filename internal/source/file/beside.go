@@ -13,25 +13,17 @@ import (
 // that come facts, samples, checkpoints and the exports, but no second log.
 type withArtifacts struct{ log, dir source.Source }
 
-const besideKey = "artifacts/"
+const besideKey = "//" // begins the directory's part of the cursor; no name does
 
 // Beside is a target and an artifact directory beside it, looked at as one.
 func Beside(log, dir source.Source) source.Source { return &withArtifacts{log, dir} }
 
 // Observe implements source.Source.
 func (w *withArtifacts) Observe(ctx context.Context, since run.Cursor) (run.Observation, error) {
-	obs, err := w.log.Observe(ctx, since)
+	own, part := split(since)
+	obs, err := w.log.Observe(ctx, own)
 	if err != nil {
 		return obs, err
-	}
-	part := run.Cursor{}
-	for k, v := range since {
-		if name, ok := strings.CutPrefix(k, besideKey); ok {
-			part[name] = v
-		}
-	}
-	if since == nil {
-		part = nil
 	}
 	dir, err := w.dir.Observe(ctx, part)
 	if err != nil {
@@ -55,6 +47,7 @@ func (w *withArtifacts) Observe(ctx context.Context, since run.Cursor) (run.Obse
 	obs.Checkpoints = append(obs.Checkpoints, dir.Checkpoints...)
 	obs.Processes = append(obs.Processes, dir.Processes...)
 	obs.Gaps = append(obs.Gaps, dir.Gaps...)
+	obs.More = obs.More || dir.More
 	if obs.Pipeline == nil {
 		obs.Pipeline = dir.Pipeline
 	}
@@ -62,6 +55,22 @@ func (w *withArtifacts) Observe(ctx context.Context, since run.Cursor) (run.Obse
 		obs.Next[besideKey+k] = v
 	}
 	return obs, nil
+}
+
+// split gives each of the two its part of the cursor.
+func split(since run.Cursor) (log, dir run.Cursor) {
+	if since == nil {
+		return nil, nil
+	}
+	log, dir = run.Cursor{}, run.Cursor{}
+	for k, v := range since {
+		if name, ok := strings.CutPrefix(k, besideKey); ok {
+			dir[name] = v
+		} else {
+			log[k] = v
+		}
+	}
+	return log, dir
 }
 
 // Close implements source.Source.

@@ -15,15 +15,13 @@ import (
 // encoded gives a compressed or UTF-16 file decoded, once: where its growth
 // begins in the decoded stream cannot be told without reading it all again.
 func (l Log) encoded(f *os.File, st run.Stream, info fs.FileInfo, prev string) (View, error) {
-	c := tail.Cursor{Ident: Identity(info), Size: info.Size(), Line: info.Size(), Given: info.Size()}
-	v := View{Next: c.String()}
-	if prev != "" {
-		if prev != v.Next {
-			v.Gap = &run.Gap{
-				What: "what was added to " + l.Name, Why: "it is compressed or UTF-16 and was read once",
-				Ask: "the uncompressed UTF-8 log, or a fresh check of it",
-			}
+	now := state{cur: tail.Cursor{Ident: Identity(info), Size: info.Size(), Line: info.Size(), Given: info.Size()}}
+	v := View{Next: now.String()}
+	if s := parseState(prev); prev != "" && s.cur.Ident == now.cur.Ident {
+		if now.told = s.told || s.cur != now.cur; now.told && !s.told {
+			v.gap("what was added to "+l.Name, "it is compressed or UTF-16 and was read once", "the uncompressed UTF-8 log, or a fresh check of it")
 		}
+		v.Next = now.String()
 		return v, nil
 	}
 	d := tail.NewReader(io.NewSectionReader(f, 0, info.Size()), l.Name)
@@ -31,10 +29,10 @@ func (l Log) encoded(f *os.File, st run.Stream, info fs.FileInfo, prev string) (
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(d, head)
 	if tail.IsBinary(head[:n]) || isTar(head[:n]) {
-		return View{Gap: Opaque(l.Name, head[:n]), Next: v.Next}, nil
+		return View{Gaps: []run.Gap{*Opaque(l.Name, head[:n])}, Next: v.Next}, nil
 	}
 	if err != nil && !errors.Is(err, io.EOF) && n == 0 {
-		v.Gap = &run.Gap{What: l.Name, Why: "cannot be unpacked: " + err.Error(), Ask: "an undamaged copy of " + l.Name}
+		v.gap(l.Name, "cannot be unpacked: "+err.Error(), "an undamaged copy of "+l.Name)
 		return v, nil
 	}
 	st.Open = func(ctx context.Context) (io.ReadCloser, error) {
@@ -57,7 +55,7 @@ func (l Log) encoded(f *os.File, st run.Stream, info fs.FileInfo, prev string) (
 		defer d.Close()
 		st.Offset, st.FirstLine = lastStart(d, l.Last)
 	}
-	v.Stream = &st
+	v.Streams = append(v.Streams, st)
 	return v, nil
 }
 

@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
+	"github.com/trainmedic/trainmedic/internal/host"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
 )
@@ -53,15 +55,35 @@ func open(ctx context.Context, ref string, opt source.Options, beside *source.Ki
 	if ref == "" {
 		return nil, fmt.Errorf("file: no path: %w", source.ErrBadTarget)
 	}
-	s := &logs{last: opt.Last}
+	s := newLogs(opt)
 	if ref == "-" {
 		if opt.Stdin == nil {
 			return nil, fmt.Errorf("file: -: there is no standard input: %w", source.ErrBadTarget)
 		}
 		s.stdin = &input{from: opt.Stdin, name: "-"}
 	} else if err := s.find(expand(ref)); err != nil {
-		return nil, err
+		if !opt.Watch || !errors.Is(err, source.ErrNotFound) {
+			return nil, err
+		}
+		return withFolder(ctx, awaited(ref, opt, beside), opt, beside)
 	}
+	return withFolder(ctx, s, opt, beside)
+}
+
+// awaited is a log, or a folder of logs, that is not there yet.
+func awaited(ref string, opt source.Options, beside *source.Kind) source.Source {
+	opt.Artifacts = ""
+	return source.Await(ref, func(ctx context.Context) (source.Source, error) {
+		if info, err := os.Stat(expand(ref)); err == nil && info.IsDir() && beside != nil {
+			return beside.Open(ctx, ref, opt)
+		}
+		s := newLogs(opt)
+		return s, s.find(expand(ref))
+	})
+}
+
+// withFolder adds the artifact directory that the user named beside the log.
+func withFolder(ctx context.Context, s source.Source, opt source.Options, beside *source.Kind) (source.Source, error) {
 	if opt.Artifacts == "" || beside == nil {
 		return s, nil
 	}
@@ -78,8 +100,11 @@ type logs struct {
 	glob  string
 	paths []string
 	last  int
+	watch bool
 	stdin *input
 }
+
+func newLogs(opt source.Options) *logs { return &logs{last: opt.Last, watch: opt.Watch} }
 
 // find resolves a path or glob; a glob is resolved again at each look.
 func (s *logs) find(ref string) error {
@@ -152,40 +177,68 @@ func (s *logs) Observe(ctx context.Context, since run.Cursor) (run.Observation, 
 			return obs, err
 		}
 	}
-	var errs []error
-	for _, p := range s.paths {
-		if err := ctx.Err(); err != nil {
-			return obs, err
-		}
-		if err := s.look(p, since, &obs); err != nil {
-			errs = append(errs, err)
-			obs.Gaps = append(obs.Gaps, run.Gap{What: filepath.Base(p), Why: err.Error(), Ask: "a readable copy of " + filepath.Base(p)})
-		}
-	}
-	if len(errs) > 0 && len(errs) == len(s.paths) {
-		return obs, errors.Join(errs...)
+	if err := s.lookAll(ctx, since, &obs); err != nil {
+		return obs, err
 	}
 	if since == nil && len(obs.Streams) == 0 && len(obs.Gaps) > 0 {
 		return obs, unseen(obs.Gaps)
 	}
+	if s.watch {
+		obs.Facts = append(obs.Facts, host.Facts(s.dir)...)
+	}
+	source.Once(&obs, since)
 	return obs, nil
 }
 
-func (s *logs) look(p string, since run.Cursor, obs *run.Observation) error {
-	name, err := filepath.Rel(s.dir, p)
-	if err != nil {
-		name = filepath.Base(p)
+// lookAll looks at every log. It fails when all of them do.
+func (s *logs) lookAll(ctx context.Context, since run.Cursor, obs *run.Observation) error {
+	names, idents := s.names(since)
+	r := Round{Since: since, Held: Held(since, idents)}
+	var errs []error
+	for _, name := range r.Order(names) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := filepath.Join(s.dir, filepath.FromSlash(name))
+		v, err := r.Look(Log{
+			Name: name, Last: s.last, Max: Share(s.watch, len(names)), Folder: FolderOf(p),
+			Open: func() (*os.File, error) { return os.OpenFile(p, ReadFlags, 0) },
+		})
+		if err != nil {
+			errs = append(errs, err)
+			base := filepath.Base(p)
+			v.gap(base, err.Error(), "a readable copy of "+base)
+		}
+		v.Into(obs, name)
 	}
-	name = filepath.ToSlash(name)
-	v, err := Log{
-		Name: name, Last: s.last,
-		Open: func() (*os.File, error) { return os.OpenFile(p, ReadFlags, 0) },
-	}.Look(since[name])
-	if err != nil {
-		return err
+	if len(errs) > 0 && len(errs) == len(names) {
+		return errors.Join(errs...)
 	}
-	v.Into(obs, name)
 	return nil
+}
+
+// names are the logs of a look, those that are gone included, and the identity
+// of each that is there.
+func (s *logs) names(since run.Cursor) ([]string, map[string]string) {
+	idents := map[string]string{}
+	var names []string
+	for _, p := range s.paths {
+		name, err := filepath.Rel(s.dir, p)
+		if err != nil {
+			name = filepath.Base(p)
+		}
+		name = filepath.ToSlash(name)
+		if info, err := os.Stat(p); err == nil {
+			idents[name] = Identity(info)
+		}
+		names = append(names, name)
+	}
+	for name, next := range since {
+		if Followed(next) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, idents
 }
 
 // Close implements source.Source.

@@ -21,7 +21,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source/sourcetest"
 )
 
-func write(t *testing.T, name, text string) string {
+func write(t testing.TB, name, text string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)

@@ -17,36 +17,56 @@ import (
 // Log is one file of text. Open MUST NOT block on a FIFO or device; it is called
 // once for each look and once for each time that the stream is opened.
 type Log struct {
-	Name string // of the stream, relative to the target
-	Open func() (*os.File, error)
-	Last int // only the last lines, 0 for all
+	Name   string // of the stream, relative to the target
+	Open   func() (*os.File, error)
+	Last   int     // only the last lines, 0 for all
+	Max    int64   // bytes that a look gives at most, 0 for all
+	Ended  bool    // nobody writes it any more: a last line without its end is given at once
+	Folder *Folder // where rotated parts of the log lie; nil when they cannot be had
 }
 
-// View is what one look at a Log found: a stream if there is anything new, a gap
-// if something could not be seen, and where the next look goes on.
+// View is what one look at a Log found: streams if there is anything new (two or
+// more of the log's name when it was rotated), gaps if something could not be
+// seen, what became of the file, and where the next look goes on.
 type View struct {
-	Stream *run.Stream
-	Gap    *run.Gap
-	Next   string
+	Streams []run.Stream
+	Gaps    []run.Gap
+	Facts   []run.Fact
+	Next    string
+	// Took has the files of the same folder that were read as older parts of the
+	// log, by their base name, each with the Next that it has when it is followed
+	// by itself.
+	Took map[string]string
+	More bool
 }
 
-// Into adds what was found to an observation; key is the stream's place in the
+// Into adds what was found to an observation; key is the log's place in the
 // cursor.
 func (v View) Into(obs *run.Observation, key string) {
-	if v.Stream != nil {
-		obs.Streams = append(obs.Streams, *v.Stream)
-	}
-	if v.Gap != nil {
-		obs.Gaps = append(obs.Gaps, *v.Gap)
-	}
+	obs.Streams = append(obs.Streams, v.Streams...)
+	obs.Gaps = append(obs.Gaps, v.Gaps...)
+	obs.Facts = append(obs.Facts, v.Facts...)
+	obs.More = obs.More || v.More
 	if v.Next != "" {
 		obs.Next[key] = v.Next
 	}
 }
 
-// Look looks at the file once. prev is the Next of the last look, "" at first.
+func (v *View) gap(what, why, ask string) {
+	v.Gaps = append(v.Gaps, run.Gap{What: what, Why: why, Ask: ask})
+}
+
+func (v *View) event(name, what string) {
+	v.Facts = append(v.Facts, run.Fact{Key: run.FactLog, Value: what, From: run.Ref{File: name}})
+}
+
+// Look looks at the file once. prev is the Next of the last look, "" at first. A
+// file that was seen before and is gone is no error.
 func (l Log) Look(prev string) (View, error) {
 	f, err := l.Open()
+	if errors.Is(err, fs.ErrNotExist) && Followed(prev) {
+		return l.absent(prev)
+	}
 	if err != nil {
 		return View{}, Reason("file", l.Name, err)
 	}
@@ -64,17 +84,21 @@ func (l Log) Look(prev string) (View, error) {
 		return View{}, Reason("file", l.Name, err)
 	}
 	head = head[:n]
-	st := run.Stream{Name: l.Name, Rank: RankOf(l.Name), ModTime: info.ModTime(), Kind: "log"}
+	st := l.stream(info)
 	if tail.Detect(head) != tail.Plain {
 		if Archive(l.Name, head) != "" {
-			return View{Gap: Opaque(l.Name, head)}, nil
+			return View{Gaps: []run.Gap{*Opaque(l.Name, head)}}, nil
 		}
 		return l.encoded(f, st, info, prev)
 	}
 	if isTar(head) || tail.IsBinary(head) && !holeThenText(f, head, info.Size()) {
-		return View{Gap: Opaque(l.Name, head)}, nil // again at each look, until it is text
+		return View{Gaps: []run.Gap{*Opaque(l.Name, head)}, Next: prev}, nil // again at each look, until it is text
 	}
 	return l.plain(f, st, info, prev)
+}
+
+func (l Log) stream(info fs.FileInfo) run.Stream {
+	return run.Stream{Name: l.Name, Rank: RankOf(l.Name), ModTime: info.ModTime(), Kind: "log"}
 }
 
 // holeThenText tells a log that was truncated under a writer without O_APPEND:
@@ -92,40 +116,76 @@ func holeThenText(f *os.File, head []byte, size int64) bool {
 
 // plain gives the new bytes as they are, readable in segments.
 func (l Log) plain(f *os.File, st run.Stream, info fs.FileInfo, prev string) (View, error) {
-	from, to, next, err := tail.ParseCursor(prev).Look(f, info.Size(), Identity(info))
+	s, v := parseState(prev), View{Took: map[string]string{}}
+	if err := l.arrive(f, info, &s, &v); err != nil {
+		return View{}, Reason("file", l.Name, err)
+	}
+	if v.More { // of an older part, which comes first
+		v.Next = s.String()
+		return v, nil
+	}
+	if l.Ended && prev != "" {
+		s.cur.Size = info.Size() // it stands still
+	}
+	p, err := s.cur.Look(f, info.Size(), Identity(info), l.Max)
 	if err != nil {
 		return View{}, Reason("file", l.Name, err)
 	}
 	if prev == "" && l.Last > 0 {
-		if from, err = tail.LastLines(f, to, l.Last); err != nil {
+		if p.From, err = tail.LastLines(f, info.Size(), l.Last); err != nil {
 			return View{}, Reason("file", l.Name, err)
 		}
-		before, err := tail.CountLines(f, from)
+		before, err := tail.CountLines(f, p.From)
 		if err != nil {
 			return View{}, Reason("file", l.Name, err)
 		}
-		st.FirstLine = before + 1
+		p.Number = before + 1
 	}
-	v := View{Next: next.String()}
-	if from == to && prev != "" {
-		return v, nil
+	s.cur = p.Next
+	v.Next, v.More = s.String(), p.More
+	if info.Size() == 0 && prev == "" {
+		v.gap(l.Name, "is empty", "the output of the run: was it redirected elsewhere, or buffered when the run was killed?")
 	}
-	if info.Size() == 0 {
-		v.Gap = &run.Gap{What: l.Name, Why: "is empty", Ask: "the output of the run: was it redirected elsewhere, or buffered when the run was killed?"}
+	if prev == "" || p.From < p.To {
+		v.Streams = append(v.Streams, l.piece(st, p, l.Open))
 	}
-	st.Offset, st.Size = from, to-from
+	return v, nil
+}
+
+// piece is a stream of some bytes of a file.
+func (l Log) piece(st run.Stream, p tail.Piece, open func() (*os.File, error)) run.Stream {
+	st.Offset, st.Size, st.FirstLine = p.From, p.To-p.From, p.Number
 	st.Open = func(ctx context.Context) (io.ReadCloser, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f, err := l.Open()
+		f, err := l.again(open, p.Next.Ident)
 		if err != nil {
 			return nil, Reason("file", l.Name, err)
 		}
-		return &body{io.NewSectionReader(f, from, to-from), ctx, f.Close}, nil
+		return &body{io.NewSectionReader(f, p.From, p.To-p.From), ctx, f.Close}, nil
 	}
-	v.Stream = &st
-	return v, nil
+	return st
+}
+
+// again opens the file that a look saw: where it lay, or where a rotation has
+// put it since.
+func (l Log) again(open func() (*os.File, error), ident string) (*os.File, error) {
+	f, err := open()
+	if err == nil {
+		info, err := f.Stat()
+		if err == nil && Identity(info) == ident {
+			return f, nil
+		}
+		f.Close()
+	}
+	if p := l.withIdent(ident); p != nil {
+		return p.File, nil
+	}
+	if err == nil {
+		err = fs.ErrNotExist
+	}
+	return nil, err
 }
 
 // body is what a stream's Open gives: it ends when the context does. Its parts

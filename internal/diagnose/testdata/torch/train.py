@@ -3,6 +3,8 @@
     python3 train.py SCENARIO                               alone
     python3 launch.py ARGS-OF-TORCHRUN train.py SCENARIO    with ranks
 
+STEP_SECONDS is how long a step waits, for those who watch it run.
+
 Nothing is imitated: layers, DataLoader workers, checkpoints and gloo
 collectives are torch's own, and so is every message of a failure.
 """
@@ -24,6 +26,7 @@ RANK = int(os.environ.get("RANK", 0))
 WORLD = int(os.environ.get("WORLD_SIZE", 1))
 STEPS, BATCH, WIDTH, CLASSES = 60, 16, 8, 10
 FAILS_AT = 31  # on the last rank
+PACE = float(os.environ.get("STEP_SECONDS", 0))
 
 
 class Points(Dataset):
@@ -45,6 +48,8 @@ class Points(Dataset):
         if i == self.hurt and SCENARIO == "loader-killed":
             time.sleep(1)  # until the training loop waits for this very batch
             os.kill(os.getpid(), signal.SIGKILL)
+        if i == self.hurt and SCENARIO == "loader-hang":
+            time.sleep(3600)
         if i == self.hurt and SCENARIO in ("ragged", "ragged-worker"):
             record["features"] = record["features"][:-1]
         return record["features"], record["label"]
@@ -129,7 +134,7 @@ def main():
     model = build()
     if SCENARIO.startswith("resume"):
         resume(model)
-    workers = 1 if SCENARIO in ("loader-raise", "loader-killed", "ragged-worker") else 0
+    workers = 1 if SCENARIO in ("loader-raise", "loader-killed", "loader-hang", "ragged-worker") else 0
     data = DataLoader(Points(), batch_size=BATCH, num_workers=workers)
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
     if RANK == 0:
@@ -140,6 +145,7 @@ def main():
         loss = loss_of(model, x, y, step)
         loss.backward()
         fail(step, x, y, group)
+        time.sleep(PACE * 3 if SCENARIO == "slow" and step >= FAILS_AT else PACE)
         if WORLD > 1:
             for p in model.parameters():
                 dist.all_reduce(p.grad, group=group)

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/trainmedic/trainmedic/internal/monitor"
+	"github.com/trainmedic/trainmedic/internal/redact"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/source"
+)
+
+// watchLine is a parsed command line of watch.
+type watchLine struct {
+	req       monitor.Request
+	command   []string // to start, instead of a target
+	json      bool
+	notify    string
+	outDir    string
+	outDirSet bool
+}
+
+func watch(ctx context.Context, args []string, s Streams, d Deps) int {
+	line, code := parseWatch(args, s, d.Sources)
+	if line == nil {
+		return code
+	}
+	w, err := open(ctx, s, line, d)
+	if err != nil {
+		return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
+	}
+	defer w.Close()
+	r, err := follow(ctx, s, line, w, d)
+	if err != nil {
+		return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
+	}
+	return deliverWatch(s, line, r, w.Diagnosis())
+}
+
+// open opens the target, or starts the run.
+func open(ctx context.Context, s Streams, line *watchLine, d Deps) (*monitor.Watch, error) {
+	if len(line.command) == 0 {
+		return d.Monitor.Open(ctx, line.req, nil)
+	}
+	l := source.Launch{Args: line.command, Terminal: s.Err}
+	if line.outDirSet {
+		l.LogDir = line.outDir
+	}
+	run, err := d.Start(ctx, l, line.req.Options)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(s.Err, "Started PID %d; its output goes to %s\n", run.PID(), run.Log())
+	return d.Monitor.Attach(line.req, run), nil
+}
+
+// follow prints what each look saw until the run or the context ends.
+func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch, d Deps) (*report.WatchReport, error) {
+	out := s.Out
+	if line.json {
+		out = s.Err
+	}
+	looked := false
+	for {
+		u, err := w.Next(ctx)
+		switch {
+		case err == nil:
+		case looked && ctx.Err() != nil: // Ctrl-C: a watch that is ended says what it saw
+			return w.Stop("the watch was interrupted; the run goes on"), nil
+		default:
+			return nil, err
+		}
+		looked = true
+		redact.Value(u)
+		for _, l := range append(u.Lines, u.Summary...) {
+			fmt.Fprintln(out, l)
+		}
+		notify(ctx, s, line, d, u)
+		if u.End != nil {
+			return u.End, nil
+		}
+	}
+}
+
+// parseWatch returns nil and the exit status when there is nothing to run.
+func parseWatch(args []string, s Streams, kinds source.Registry) (*watchLine, int) {
+	f := newFlags("watch", s.Err)
+	line := &watchLine{}
+	byFlag := targetFlags(f, kinds)
+	runFlags(f, &line.req.Options)
+	interval := f.Int("interval", 30, "`seconds` between two looks (60 for Vertex)")
+	maxInterval := f.Int("max-interval", 300, "the most `seconds` between two quiet looks: each waits 1.5 times as long as the one before")
+	f.BoolVar(&line.req.NoBackoff, "no-backoff", false, "always wait --interval")
+	f.BoolVar(&line.req.Once, "once", false, "look once and end")
+	f.BoolVar(&line.req.NoFix, "no-fix", false, "observe only; this version never acts")
+	deadline := f.String("deadline", "", "the run's wall-clock limit: a `time` (RFC 3339) or a duration from now (6h30m)")
+	f.StringVar(&line.outDir, "out-dir", ".", "where babysit-training.json is written, and check-failed-run.json when the run failed")
+	f.StringVar(&line.req.RunID, "run-id", "", "run_id of the artifact (a new UUID when not given)")
+	f.BoolVar(&line.json, "json", false, "print only the artifact, and the lines to standard error; write a file only with --out-dir")
+	f.StringVar(&line.notify, "notify", "", "run this `command` with one event as JSON on its standard input when something grave happens and at the end")
+	if code, ok := f.parse(args, s.Out, watchHelp(f, kinds)); !ok {
+		return nil, code
+	}
+	line.outDirSet = f.Changed("out-dir")
+	if code := badRun(f, &line.req.Options, *interval, *maxInterval); code != 0 {
+		return nil, code
+	}
+	if f.Changed("interval") {
+		line.req.Interval = time.Duration(*interval) * time.Second
+	}
+	line.req.MaxInterval = time.Duration(*maxInterval) * time.Second
+	if err := readDeadline(*deadline, &line.req.Deadline); err != nil {
+		return nil, f.fail("--deadline %q: want a time such as 2026-01-31T18:00:00Z, or a duration such as 6h30m", *deadline)
+	}
+	line.req.Options.Stdin = s.In
+	if at := f.ArgsLenAtDash(); at >= 0 {
+		if line.command = f.Args()[at:]; len(line.command) == 0 || at > 0 || len(byFlag()) > 0 {
+			return nil, f.fail("-- wants a command behind it, and no target before it")
+		}
+		return line, 0
+	}
+	target, code := resolve(f, byFlag, kinds)
+	if code != 0 {
+		return nil, code
+	}
+	line.req.Target = target
+	return line, 0
+}
+
+// notify tells a command of each event that a person who sleeps wants to know.
+func notify(ctx context.Context, s Streams, line *watchLine, d Deps, u *report.Update) {
+	if line.notify == "" {
+		return
+	}
+	for i := range u.Events {
+		if !u.Events[i].Urgent() {
+			continue
+		}
+		if err := d.Notify(ctx, line.notify, &u.Events[i]); err != nil {
+			fmt.Fprintf(s.Err, "trainmedic watch: %v\n", err)
+		}
+	}
+}
+
+func readDeadline(s string, at *time.Time) error {
+	if s == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err == nil && d > 0 {
+		*at = time.Now().Add(d)
+		return nil
+	}
+	*at, err = time.Parse(time.RFC3339, s)
+	return err
+}
+
+func watchHelp(f *flags, kinds source.Registry) string {
+	return fmt.Sprintf("usage: trainmedic watch TARGET [flags]\n       trainmedic watch [flags] -- CMD [ARG…]\n\nMonitors a run until it ends; with -- starts it itself. %s\n\nFlags:\n%s\nExit status: 0 GO, 3 NO-GO or CONDITIONAL, 1 nothing could be seen, 2 usage.\n", formsText(kinds), f.FlagUsages())
+}
+
+// deliverWatch prints the summary or the artifact and writes the files: the
+// watch's, and of a run that failed the diagnosis beside it.
+func deliverWatch(s Streams, line *watchLine, r *report.WatchReport, d *report.Diagnosis) int {
+	redact.Value(r)
+	redact.Value(d)
+	lines := s.Out
+	var err error
+	if line.json {
+		lines = s.Err
+		err = report.WriteJSON(s.Out, r)
+	}
+	fmt.Fprintln(lines)
+	err = errors.Join(err, report.WriteWatchText(lines, r, report.TextOptions{Color: colored(lines)}))
+	failed := r.TerminalState == report.StateFailed && d != nil
+	if failed {
+		fmt.Fprintf(lines, "\n")
+		err = errors.Join(err, report.WriteText(lines, d, report.TextOptions{Color: colored(lines)}))
+	}
+	if err == nil && (!line.json || line.outDirSet) {
+		err = writeArtifact(s.Err, line.outDir, report.WatchArtifact, r)
+		if failed {
+			err = errors.Join(err, writeArtifact(s.Err, line.outDir, report.CheckArtifact, d))
+		}
+	}
+	if err != nil {
+		io.WriteString(s.Err, "trainmedic watch: "+err.Error()+"\n") //nolint:errcheck // nowhere left to say it
+	}
+	if r.Decision == report.Go {
+		return exitGo
+	}
+	return exitNoGo
+}

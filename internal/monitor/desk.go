@@ -1,0 +1,284 @@
+package monitor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/source"
+)
+
+// Desk runs many watches, each in a goroutine and with a journal in a folder of
+// its own below Dir. What a client was told survives the process; another
+// process that watches the same run reads the journal until the owner is gone,
+// and then goes on. It is safe for concurrent use. The caller closes it.
+type Desk struct {
+	Monitor *Monitor
+	Dir     string        // where the journals lie
+	Idle    time.Duration // after which a watch that nobody asks for rests: a day when 0
+
+	mu     sync.Mutex
+	seats  map[string]*seat
+	closed bool
+	wg     sync.WaitGroup
+}
+
+const (
+	usualIdle   = 24 * time.Hour
+	foreignLook = time.Second // between two readings of another process's journal
+	maxSeats    = 4000
+	requestFile = "request.json"
+)
+
+// StateDir is where the journals of a user lie.
+func StateDir() (string, error) {
+	base := os.Getenv("XDG_STATE_HOME")
+	if base == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("monitor: no state directory: %w", err)
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(base, "trainmedic", "watches"), nil
+}
+
+// Start begins to watch, or joins the watch that has the same target and
+// options; one that has ended begins anew.
+func (d *Desk) Start(r Request) (string, error) {
+	kind, ref, err := d.Monitor.Sources.Resolve(r.Target)
+	if err != nil {
+		return "", err
+	}
+	if abs, err := filepath.Abs(ref); err == nil && (kind.Scheme == "file" || kind.Scheme == "artifacts") {
+		r.Target = kind.Scheme + ":" + abs
+	}
+	r.fill(kind)
+	r.Options.Stdin = nil
+	id := idOf(r)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.seats[id]; s != nil && !s.over() {
+		return id, nil
+	}
+	dir := filepath.Join(d.Dir, id)
+	if g := readGlance(dir); g.State.Ended() || d.seats[id] != nil {
+		if err := os.RemoveAll(dir); err != nil {
+			return "", fmt.Errorf("monitor: %w", err)
+		}
+	}
+	return id, d.sit(id, r)
+}
+
+// idOf names a watch by its target and options.
+func idOf(r Request) string {
+	r.RunID, r.Options.Stdin = "", nil
+	b, err := json.Marshal(r)
+	if err != nil { // nothing in a Request can fail
+		b = []byte(r.Target)
+	}
+	sum := sha256.Sum256(b)
+	return "w" + hex.EncodeToString(sum[:6])
+}
+
+// sit gives a watch its seat; d.mu MUST be held.
+func (d *Desk) sit(id string, r Request) error {
+	if d.closed || len(d.seats) >= maxSeats {
+		return fmt.Errorf("monitor: %d watches are open, the most of one server: %w", len(d.seats), source.ErrDenied)
+	}
+	dir := filepath.Join(d.Dir, id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("monitor: state directory: %w", err)
+	}
+	b, err := json.Marshal(r)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, requestFile), b, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("monitor: state directory: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &seat{id: id, dir: dir, req: r, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), journal: &journal{next: 1}}
+	s.glance = readGlance(dir)
+	s.glance.Asked = time.Now()
+	if d.seats == nil {
+		d.seats = map[string]*seat{}
+	}
+	d.seats[id] = s
+	d.wg.Go(func() {
+		defer close(s.done)
+		d.keep(ctx, s)
+	})
+	return nil
+}
+
+// keep owns the watch, or reads the owner's journal until that one is gone.
+func (d *Desk) keep(ctx context.Context, s *seat) {
+	idle := d.Idle
+	if idle == 0 {
+		idle = usualIdle
+	}
+	t := time.NewTicker(foreignLook)
+	defer t.Stop()
+	for {
+		lock, ok := lockDir(s.dir)
+		if ok {
+			defer lock.Close()
+			d.own(ctx, s, idle)
+			return
+		}
+		if s.borrow() {
+			return
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			s.fail(ctx.Err())
+			return
+		}
+	}
+}
+
+// own goes on from the journal and looks until the end.
+func (d *Desk) own(ctx context.Context, s *seat, idle time.Duration) {
+	j, err := openJournal(s.dir)
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	defer j.close() //nolint:errcheck // every event was synced
+	s.mu.Lock()
+	s.journal = j
+	told := &Told{Started: s.glance.Started, Polls: s.glance.Polls, Events: j.told(), Memory: s.glance.Memory}
+	if j.ended() {
+		s.report = readReport(s.dir)
+		s.wake()
+	}
+	ended := s.report != nil
+	s.mu.Unlock()
+	if ended {
+		return
+	}
+	w, err := d.Monitor.Open(ctx, s.req, told)
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.run(ctx, w, idle)
+}
+
+// seat finds the watch of an id; one that rests or whose server ended goes on.
+func (d *Desk) seat(id string) (*seat, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.seats[id]; s != nil && !s.resting() {
+		return s, nil
+	}
+	r, err := readRequest(filepath.Join(d.Dir, filepath.Base(id)))
+	if err != nil || idOf(r) != id {
+		return nil, fmt.Errorf("monitor: no watch %.20q: %w", id, source.ErrNotFound)
+	}
+	if err := d.sit(id, r); err != nil {
+		return nil, err
+	}
+	return d.seats[id], nil
+}
+
+func readRequest(dir string) (r Request, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, requestFile))
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	return r, err
+}
+
+// Wait returns the events after the cursor as soon as there are any, and what is
+// known when ctx ends; fresh asks for the first look's answer even if that has
+// no event.
+func (d *Desk) Wait(ctx context.Context, id string, cursor int, fresh bool) (Status, error) {
+	s, err := d.seat(id)
+	if err != nil {
+		return Status{}, err
+	}
+	s.ask(time.Now())
+	st, err := s.wait(ctx, cursor, fresh)
+	if err != nil {
+		d.drop(s)
+	}
+	return st, err
+}
+
+// Stop ends a watch before its run has ended, and returns its report.
+func (d *Desk) Stop(id string, cursor int, reason string) (Status, error) {
+	s, err := d.seat(id)
+	if err != nil {
+		return Status{}, err
+	}
+	s.halt(reason)
+	st, _, _, err := s.status(cursor, false)
+	return st, err
+}
+
+// drop forgets a watch that could not begin.
+func (d *Desk) drop(s *seat) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.seats[s.id] == s {
+		delete(d.seats, s.id)
+	}
+}
+
+// Resume goes on with the watches that an earlier server left behind and that a
+// client asked for lately.
+func (d *Desk) Resume() error {
+	dirs, err := os.ReadDir(d.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var errs []error
+	for _, e := range dirs {
+		dir := filepath.Join(d.Dir, e.Name())
+		g := readGlance(dir)
+		if g.State.Ended() || time.Since(g.Asked) > usualIdle || g.Asked.IsZero() {
+			continue
+		}
+		if r, err := readRequest(dir); err == nil && idOf(r) == e.Name() && !r.Once {
+			d.mu.Lock()
+			if d.seats[e.Name()] == nil {
+				errs = append(errs, d.sit(e.Name(), r))
+			}
+			d.mu.Unlock()
+		}
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// Close ends every goroutine; the journals stay for the next server.
+func (d *Desk) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	for _, s := range d.seats {
+		s.cancel()
+	}
+	d.mu.Unlock()
+	d.wg.Wait()
+	return nil
+}
+
+// readReport is the artifact of a watch that has ended, from its folder.
+func readReport(dir string) *report.WatchReport {
+	var r report.WatchReport
+	b, err := os.ReadFile(filepath.Join(dir, report.WatchArtifact))
+	if err != nil || json.Unmarshal(b, &r) != nil {
+		return nil
+	}
+	return &r
+}

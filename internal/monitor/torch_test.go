@@ -1,0 +1,146 @@
+//go:build unix
+
+package monitor_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trainmedic/trainmedic/internal/monitor"
+	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/source"
+	sourceall "github.com/trainmedic/trainmedic/internal/source/all"
+)
+
+// torchWatch is a real run that is started and watched, and what must be told.
+type torchWatch struct {
+	scenario string
+	ranks    int // 0: no launcher
+	want     []report.AnomalyType
+	state    report.TerminalState
+	decision report.Decision
+	ends     bool // by itself; else the test ends it
+}
+
+var torchWatches = []torchWatch{
+	{scenario: "ok", state: report.StateSucceeded, decision: report.Go, ends: true},
+	{scenario: "nan", want: []report.AnomalyType{report.AnomalyNaNInf}, state: report.StateSucceeded, decision: report.Conditional, ends: true},
+	{scenario: "diverge", want: []report.AnomalyType{report.AnomalyDivergence}, state: report.StateSucceeded, decision: report.Conditional, ends: true},
+	{scenario: "raise", want: []report.AnomalyType{report.AnomalyDataError, report.AnomalyCrash}, state: report.StateFailed, decision: report.NoGo, ends: true},
+	{scenario: "sigkill", want: []report.AnomalyType{report.AnomalyCrash, report.AnomalyOOM}, state: report.StateFailed, decision: report.NoGo, ends: true},
+	{scenario: "host-oom", want: []report.AnomalyType{report.AnomalyOOM}, state: report.StateFailed, decision: report.NoGo, ends: true},
+	{scenario: "disk-full", want: []report.AnomalyType{report.AnomalyCheckpointFailure}, state: report.StateFailed, decision: report.NoGo, ends: true},
+	{scenario: "slow", want: []report.AnomalyType{report.AnomalySlowThroughput}, state: report.StateSucceeded, decision: report.Go, ends: true},
+	{scenario: "loader-hang", want: []report.AnomalyType{report.AnomalyStalled}, state: report.StateFailed, decision: report.NoGo},
+	{scenario: "hang", ranks: 2, want: []report.AnomalyType{report.AnomalyStalled, report.AnomalyDistributedError}, state: report.StateFailed, decision: report.NoGo, ends: true},
+}
+
+// TestTorch starts real PyTorch runs and watches them. It needs a python with
+// torch.
+func TestTorch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts ten PyTorch runs")
+	}
+	python := torchPython(t)
+	for _, w := range torchWatches {
+		t.Run(w.scenario, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Chdir(dir)
+			t.Setenv("STEP_SECONDS", "0.12")
+			t.Setenv("OMP_NUM_THREADS", "1")
+			t.Setenv("GLOO_SOCKET_IFNAME", "lo")
+			w.watch(t, python, dir)
+		})
+	}
+}
+
+func torchPython(t *testing.T) string {
+	t.Helper()
+	python := cmp.Or(os.Getenv("TRAINMEDIC_TORCH_PYTHON"), "/usr/bin/python3")
+	if err := exec.Command(python, "-c", "import torch").Run(); err != nil {
+		t.Skipf("%s cannot import torch (install python3-torch or set TRAINMEDIC_TORCH_PYTHON): %v", python, err)
+	}
+	return python
+}
+
+// scripts are found before a test changes its folder.
+var scripts, _ = filepath.Abs("../diagnose/testdata/torch")
+
+func (w *torchWatch) watch(t *testing.T, python, dir string) {
+	t.Helper()
+	args := []string{python, filepath.Join(scripts, "train.py"), w.scenario}
+	if w.ranks > 0 {
+		args = []string{python, filepath.Join(scripts, "launch.py"), "--nproc_per_node", fmt.Sprint(w.ranks), "--master_addr", "127.0.0.1", "--master_port", fmt.Sprint(freePort(t)), args[1], w.scenario}
+	}
+	src, err := sourceall.Start(t.Context(), source.Launch{Args: args, Dir: dir, LogDir: dir}, source.Options{Watch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill := func() { syscall.Kill(-src.PID(), syscall.SIGKILL) }
+	defer kill()
+	m := newMonitor(t, sourceall.Kinds())
+	watch := m.Attach(monitor.Request{Interval: 500 * time.Millisecond, NoBackoff: true}, src)
+	defer watch.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	var end *report.WatchReport
+	for end == nil {
+		u, err := watch.Next(ctx)
+		if err != nil {
+			t.Fatalf("%v; told: %v", err, types(watch.Open()))
+		}
+		for _, l := range u.Lines {
+			t.Log(l)
+		}
+		if !w.ends && slices.ContainsFunc(watch.Open(), func(a report.Anomaly) bool { return a.Grave() }) {
+			kill()
+		}
+		end = u.End
+	}
+	w.check(t, end)
+	if _, err := watch.Next(ctx); !errors.Is(err, monitor.ErrEnded) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func (w *torchWatch) check(t *testing.T, r *report.WatchReport) {
+	t.Helper()
+	if r.TerminalState != w.state || r.Decision != w.decision {
+		t.Errorf("want %s and %s, got %s and %s: %s", w.state, w.decision, r.TerminalState, r.Decision, r.StopReason)
+	}
+	got := types(r.Anomalies)
+	if !slices.ContainsFunc(got, func(a report.AnomalyType) bool { return slices.Contains(w.want, a) }) && len(w.want) > 0 || len(w.want) == 0 && len(got) > 0 {
+		t.Errorf("want one of %v, got %v", w.want, got)
+	}
+	if w.state == report.StateSucceeded && r.TotalSteps != 60 {
+		t.Errorf("want 60 steps, got %d", r.TotalSteps)
+	}
+}
+
+func types(all []report.Anomaly) []report.AnomalyType {
+	var out []report.AnomalyType
+	for _, a := range all {
+		out = append(out, a.Type)
+	}
+	return out
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,56 @@
+package run
+
+// Keys of facts that a live source gives and others read. What a live system
+// shows has no From.File to point at, and of a key only the newest value counts:
+// a reading, not a record.
+const (
+	// FactLog is what became of a log since the last look, one of the words
+	// below; From.File is the log's name.
+	FactLog = "log.event"
+
+	// The process of the run: the topmost one, if it has others below it.
+	FactPID       = "process.pid"
+	FactState     = "process.state"      // R, S, D, T as the kernel says it, or Z for a zombie, ProcessGone
+	FactCommand   = "process.command"    // its arguments as a shell takes them, secrets redacted
+	FactCwd       = "process.cwd"        // where it works
+	FactStart     = "process.start_time" // RFC 3339, UTC
+	FactUser      = "process.user"
+	FactWChan     = "process.wchan"       // where in the kernel it waits, 0 while it does not
+	FactChildren  = "process.children"    // how many processes are below it: ranks, loader workers
+	FactBlocked   = "process.blocked"     // how many of all of them are in state D
+	FactRSS       = "process.rss_bytes"   // of all of them together; shared pages count for each
+	FactCPU       = "process.cpu_seconds" // processor time that they used, those that ended and were waited for too
+	FactExitCode  = "exit.code"           // 128 + the signal's number if a signal ended it
+	FactExitSig   = "exit.signal"         // SIGKILL …
+	FactOOMKills  = "cgroup.oom_kill"     // of the process's cgroup, counted since it exists: that it grows is what matters
+	FactMemoryMax = "cgroup.max_bytes"    // the cgroup's limit; not there when there is none
+	FactMemoryNow = "cgroup.current_bytes"
+
+	// FactDeadline is when the run's wall-clock limit ends, RFC 3339.
+	FactDeadline = "job.deadline"
+
+	// The host.
+	FactMemoryTotal     = "memory.total_bytes"
+	FactMemoryAvailable = "memory.available_bytes"
+)
+
+// DiskSize and the others follow "disk." and the mount point of a file system
+// that the run writes to.
+const (
+	DiskSize   = ".size_bytes"
+	DiskAvail  = ".avail_bytes" // what an ordinary user may still write
+	DiskUsed   = ".used_percent"
+	DiskInodes = ".inodes_used_percent"
+)
+
+// ProcessGone is the FactState of a process that does not exist any more.
+const ProcessGone = "gone"
+
+// What can become of a log that is followed.
+const (
+	LogRotated   = "rotated"   // renamed, and a new file has its name; the rest of the old one was read first
+	LogReplaced  = "replaced"  // a new file has its name, the old one is gone
+	LogTruncated = "truncated" // it was emptied, and written anew from its start or behind a hole
+	LogVanished  = "vanished"  // no file has its name
+	LogBack      = "back"      // a file has its name again
+)
