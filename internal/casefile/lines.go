@@ -2,7 +2,6 @@ package casefile
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/trainmedic/trainmedic/internal/logformat"
 	"github.com/trainmedic/trainmedic/internal/scan"
@@ -198,12 +197,13 @@ func index(b []byte, at int, c byte) int {
 }
 
 // sortHits puts hits in the order of the text; the worth of a hit does not
-// depend on which literal found it first.
+// depend on which literal found it first. They come nearly in this order.
 func sortHits(hits []scan.Hit) {
-	slices.SortFunc(hits, func(x, y scan.Hit) int {
-		if x.At != y.At {
-			return x.At - y.At
+	for i := 1; i < len(hits); i++ {
+		h, j := hits[i], i
+		for ; j > 0 && (hits[j-1].At > h.At || hits[j-1].At == h.At && hits[j-1].Pattern > h.Pattern); j-- {
+			hits[j] = hits[j-1]
 		}
-		return x.Pattern - y.Pattern
-	})
+		hits[j] = h
+	}
 }

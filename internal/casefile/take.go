@@ -143,10 +143,3 @@ func (rd *reading) closed(t *Traceback, l *lineAt) {
 	t.Context = rd.context(l.index)
 	rd.f.Tracebacks = append(rd.f.Tracebacks, t)
 }
-
-func expand(value string, groups map[string]string) string {
-	if name, ok := strings.CutPrefix(value, "$"); ok {
-		return groups[name]
-	}
-	return value
-}
