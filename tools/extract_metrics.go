@@ -129,7 +129,7 @@ func seriesNames(f *casefile.File) []string {
 
 func metricSeries(s *run.Series, name string, points int) MetricSeries {
 	m := MetricSeries{Name: name, Summary: diagnose.Summarize(s), Trend: trend(s), Points: []MetricPoint{}}
-	for _, p := range thin(s.Points, points) {
+	for _, p := range thin(s.Points(), points) {
 		q := MetricPoint{Value: report.Number(p.Value)}
 		if p.Step >= 0 {
 			step := p.Step

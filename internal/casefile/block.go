@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	blockSize = 256 << 10
+	blockSize = 128 << 10
 	maxLine   = 1 << 20 // a longer line is read in pieces of this size
 )
 
@@ -184,7 +184,7 @@ type tuning struct {
 	blocks    int
 }
 
-const sampleSize = 16 << 10 // of a block
+const sampleSize = 8 << 10 // of a block
 
 func (t *tuning) of(b []byte) *scan.Scanner {
 	if t.now == nil {

@@ -77,7 +77,7 @@ type Stream struct {
 	orders    int   // how many lines there are, those that end in \r too
 	contexts  []*Context
 	lastEvent map[eventKey][]*Event
-	tracer    map[int]*Traceback
+	tracer    byRank[*Traceback] // the last traceback of each rank
 }
 
 // Line is one kept line.

@@ -2,6 +2,7 @@ package casefile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,7 +12,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
+	"github.com/trainmedic/trainmedic/internal/logformat"
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/run"
 )
@@ -22,7 +25,7 @@ func mixed(r *rand.Rand, n int) string {
 	step := 0
 	for range n {
 		step++
-		switch r.IntN(16) {
+		switch r.IntN(22) {
 		case 0:
 			fmt.Fprintf(&b, "\r%3d%%|%s| %d/500 [00:%02d<01:10,  9.%dit/s, loss=%.3f]", step%100, strings.Repeat("█", step%10)+" ", step, step%60, step%10, r.Float64())
 		case 1:
@@ -42,6 +45,16 @@ func mixed(r *rand.Rand, n int) string {
 			b.WriteByte('\n')
 		case 8:
 			fmt.Fprintf(&b, "noise %d of the worker out of memory\n", r.IntN(1e6))
+		case 9:
+			fmt.Fprintf(&b, "node%02d:%d:%d [%d] NCCL INFO Channel %02d/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n", r.IntN(12), 1200+r.IntN(60), r.IntN(9000), r.IntN(8), r.IntN(12))
+		case 10:
+			fmt.Fprintf(&b, "[rank%d]:2026-10-01 10:%02d:%02d,%03d - INFO - datasets.builder - Wrote event file /runs/out.tfevents.%d\n", r.IntN(12), step/60%60, step%60, r.IntN(1000), r.IntN(1e5))
+		case 11:
+			fmt.Fprintf(&b, "[rank%d]: [2026-10-01 10:%02d:%02d] iteration %8d/  500000 | elapsed time per iteration (ms): %.1f | lm loss: %.6E | grad norm: %.3f |\n", r.IntN(12), step/60%60, step%60, step, r.Float64()*2000, r.Float64(), r.Float64()*20)
+		case 12:
+			fmt.Fprintf(&b, "{\"step\": %d, \"loss\": %.4f, \"tokens\": %d, \"time\": 17%08d.%03d}\n", step, r.Float64(), r.IntN(1e7), step*7, r.IntN(1000))
+		case 13:
+			fmt.Fprintf(&b, "INFO:trainer:Saved checkpoint-%d, max_steps = %d\n", step, 1000*(1+r.IntN(2)))
 		default:
 			fmt.Fprintf(&b, "2026-10-01 10:%02d:%02d INFO step=%d loss=%.4f lr=%.6f\n", step/60%60, step%60, step, r.Float64()*3, 0.001/float64(step))
 		}
@@ -130,6 +143,75 @@ func TestAnyCutAndAnyNumberOfWorkersGiveTheSameCaseFile(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What forms and inert lines save is not missed: each rank's reader knows what
+// one knows that is shown every line the long way.
+func TestFormsGiveWhatTheLongWayGives(t *testing.T) {
+	for seed := range uint64(4) {
+		text := mixed(rand.New(rand.NewPCG(seed, 2)), 3000)
+		m, err := NewMatcher(cutSigns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := New(m)
+		f.blockSize = 3000
+		open := func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+		if err := f.Add(context.Background(), run.Observation{Streams: []run.Stream{{Name: "x", Rank: run.NoRank, Open: open}}}); err != nil {
+			t.Fatal(err)
+		}
+		s := f.Streams[0]
+		first, last, long := longWay(text)
+		if !first.Equal(s.First) || !last.Equal(s.Last) {
+			t.Errorf("seed %d: want %v to %v, got %v to %v", seed, first, last, s.First, s.Last)
+		}
+		if want, got := sortedRanks(long), sortedRanks(s.Readers); !slices.Equal(want, got) {
+			t.Fatalf("seed %d: want ranks %v, got %v", seed, want, got)
+		}
+		for rank, want := range long {
+			got := s.Readers[rank]
+			if want.Progress() != got.Progress() || want.Advances != got.Advances || want.LastStep != got.LastStep || want.Evals != got.Evals || len(want.Series) != len(got.Series) {
+				t.Errorf("seed %d, rank %d: want %+v, %d steps, %d series; got %+v, %d steps, %d series", seed, rank, want.Progress(), want.Advances, len(want.Series), got.Progress(), got.Advances, len(got.Series))
+			}
+			for name, v := range want.Series {
+				if w, g := withoutRefs(v), withoutRefs(got.Series[name]); w != g {
+					t.Fatalf("seed %d, rank %d, %s:\nwant %.400s\ngot  %.400s", seed, rank, name, w, g)
+				}
+			}
+		}
+	}
+}
+
+func withoutRefs(s *run.Series) string {
+	out := fmt.Sprint(s.Count, s.NonFinite, s.Min.Value, s.Min.Step, s.Max.Value, s.Max.Step, s.Last.Value, s.Last.Step)
+	for _, p := range s.Points() {
+		out += fmt.Sprint(" ", p.Step, p.Value)
+	}
+	return out
+}
+
+// longWay shows each line to the reader of its rank.
+func longWay(text string) (first, last time.Time, ranks map[int]*RankReader) {
+	ranks = map[int]*RankReader{}
+	for raw := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if strings.TrimSpace(raw) == "" {
+			continue
+		}
+		clean := logformat.Clean(nil, []byte(raw))
+		p := logformat.ParsePrefix(clean)
+		if last = cmp.Or(p.Time, last); first.IsZero() {
+			first = p.Time
+		}
+		k := ranks[p.Rank]
+		if k == nil {
+			k = &RankReader{Rank: p.Rank, reader: logformat.NewReader(), Series: map[string]*run.Series{}, LastStep: -1}
+			ranks[p.Rank] = k
+		}
+		if v, ok := k.reader.Line(clean[p.Len:]); ok {
+			k.take(&v, run.Ref{}, p.Time)
+		}
+	}
+	return first, last, ranks
 }
 
 // The scanner with the regexps behind it finds what every regexp on every line finds.

@@ -108,9 +108,12 @@ func (s *Stream) progressReader(rank int) *RankReader {
 		return r
 	}
 	var best *RankReader
-	for _, k := range sortedRanks(s.Readers) {
-		r := s.Readers[k]
-		if r.reader.Readings() > 0 && (best == nil || r.reader.Readings() > best.reader.Readings()) {
+	for _, r := range s.Readers {
+		n, most := r.reader.Readings(), 0
+		if best != nil {
+			most = best.reader.Readings()
+		}
+		if n > most || n > 0 && n == most && r.Rank < best.Rank {
 			best = r
 		}
 	}

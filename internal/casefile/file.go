@@ -1,6 +1,8 @@
 package casefile
 
 import (
+	"strings"
+
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/scan"
@@ -27,7 +29,7 @@ func (rd *reading) events(l *lineAt) {
 		if !s.applies(rd.s.Kind) {
 			continue
 		}
-		loc, ok := rd.f.memo.match(s, l.text)
+		loc, ok := rd.f.memo.match(s, l.text, rd.order)
 		if !ok || !rd.framesMatch(s, l.trace) {
 			continue
 		}
@@ -65,6 +67,7 @@ func (rd *reading) framesMatch(s *Sign, t *Traceback) bool {
 
 // event is the event of a finding, all but its words: Text and Groups.
 func (rd *reading) event(s *Sign, l *lineAt) Event {
+	rd.tellTime()
 	e := Event{
 		Sign: s, Stream: rd.s, Rank: l.rank, Ref: l.ref, LastRef: l.ref,
 		At: l.time, Step: -1, Order: rd.order, Trace: l.trace, Count: 1,
@@ -79,21 +82,25 @@ func (rd *reading) event(s *Sign, l *lineAt) Event {
 // rank, and training did not go on between them.
 func (rd *reading) file(x finding, l *lineAt) {
 	e := rd.event(x.sign, l)
-	if len(x.sign.Sets) > 0 || x.sign.namesRank() {
-		e.Groups = groups(x.sign.Regexp, l.text, x.loc)
+	if e.Rank == run.NoRank && x.sign.namesRank() {
+		if v, ok := group(x, l.text, "rank"); ok {
+			e.Rank = num(v)
+		}
 	}
-	if v, ok := e.Groups["rank"]; ok && e.Rank == run.NoRank {
-		e.Rank = num(v)
-	}
-	if v, ok := e.Groups["failed"]; ok { // the line speaks of another rank than its own
-		e.Rank = num(v)
+	if x.sign.namesRank() {
+		if v, ok := group(x, l.text, "failed"); ok { // the line speaks of another rank than its own
+			e.Rank = num(v)
+		}
 	}
 	if r := rd.s.progressReader(l.rank); r != nil {
 		e.Step, e.advances = r.LastStep, r.Advances
 	}
 	for key, value := range e.Sign.Sets {
-		if v := expand(value, e.Groups); v != "" {
-			rd.f.AddFact(run.Fact{Key: key, Value: v, From: e.Ref})
+		if name, ok := strings.CutPrefix(value, "$"); ok {
+			value, _ = group(x, l.text, name)
+		}
+		if value != "" {
+			rd.f.AddFact(run.Fact{Key: key, Value: value, From: e.Ref})
 		}
 	}
 	k := eventKey{e.Sign, e.Rank}
@@ -193,6 +200,18 @@ func (rd *reading) settle() {
 	}
 	clear(rd.pending)
 	rd.pending = rd.pending[:0]
+}
+
+// group is the value of one named group of a finding; not ok where it took no part.
+func group(x finding, text []byte, name string) (string, bool) {
+	if x.sign.Regexp == nil {
+		return "", false
+	}
+	i := x.sign.Regexp.Regexp().SubexpIndex(name)
+	if i < 0 || x.loc[2*i] < 0 {
+		return "", false
+	}
+	return string(text[x.loc[2*i]:x.loc[2*i+1]]), true
 }
 
 // groups are the values of the regexp's named groups.

@@ -2,40 +2,45 @@ package casefile
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/trainmedic/trainmedic/internal/logformat"
 	"github.com/trainmedic/trainmedic/internal/scan"
 )
 
 // worker takes blocks apart: what can be said of a line without those before it.
-type worker struct{ forms *logformat.Finder }
+type worker struct {
+	forms *logformat.Finder
+	mutes [muteSize]uint32 // hashes of lines without a form that say nothing
+}
+
+const muteSize = 1 << 11
 
 // rec is one line of a block.
 type rec struct {
 	at, end    uint32 // in the block
 	cat, cend  uint32 // the cleaned line: in the block, or in the arena
-	text       uint32 // length of the launcher's prefix
 	line       uint32 // number of \n before it in the block
 	hit0, hit1 uint32
 	rank       int32
+	sec        int64 // of its time
 	nsec       int32
-	sec        int64           // of its time
-	marks      logformat.Marks // unless its form is known
-	num        uint32          // where its numbers begin
+	num        uint32 // where its numbers begin; its marks, where its form is not known
 	form       *logformat.Form
+	text       uint32 // length of the launcher's prefix
 	flags      flags
 }
 
-type flags uint8
+type flags uint16
 
 const (
 	fBlank   flags = 1 << iota
 	fBar           // ended by \r
 	fCleaned       // the cleaned line is in the arena
 	fTime          // it has a time
+	fOwn           // which is the program's own, or none
 	fQuiet         // its level is INFO, WARNING or DEBUG
 	fFrame         // it may be a frame of a traceback
+	fInert         // it tells the rank's reader nothing, unless that is in a table
 )
 
 // clean is the cleaned line with the launcher's prefix.
@@ -52,8 +57,6 @@ func (w *worker) take(b *block) {
 	sortHits(b.hits)
 	c := cutter{b: b.b, nl: -1, cr: -1}
 	h, line := 0, 0
-	w.forms.Begin()
-	defer w.forms.End()
 	for at := 0; at < len(b.b); {
 		end, next, nl := c.next(at)
 		b.recs = append(b.recs, rec{at: uint32(at), end: uint32(end), line: uint32(line), hit0: uint32(h)})
@@ -80,17 +83,66 @@ func (w *worker) line(b *block, r *rec) {
 		r.flags |= fBlank
 		return
 	}
-	clean := raw
 	r.cat, r.cend = r.at, r.end
+	p := logformat.Launcher(raw)
+	if w.known(b, r, raw, &p) {
+		return
+	}
+	clean := raw
 	if !logformat.IsClean(raw) {
 		n := len(b.arena)
 		b.arena = logformat.Clean(b.arena, raw)
 		clean = b.arena[n:]
 		r.cat, r.cend = uint32(n), uint32(len(b.arena))
 		r.flags |= fCleaned
+		if p = logformat.Launcher(clean); w.known(b, r, clean, &p) {
+			return
+		}
 	}
-	p := logformat.ParsePrefix(clean)
+	own := p.Time.IsZero()
+	p.Own(clean)
+	r.set(&p, own)
+	text := clean[p.Len:]
+	if len(text) > 0 && text[0] == ' ' && bytes.Contains(text, []byte(`File "`)) {
+		r.flags |= fFrame
+	}
+	m := logformat.Survey(text)
+	r.num = uint32(m)
+	if m.Mute() && !w.again(text) {
+		r.flags |= fInert
+	}
+}
+
+// known takes a line of a known form.
+func (w *worker) known(b *block, r *rec, line []byte, p *logformat.Prefix) bool {
+	r.num = uint32(len(b.nums))
+	if r.form, b.nums = w.forms.Find(line[p.Len:], b.nums); r.form == nil || p.Len > 0 && !logformat.IsClean(line[:p.Len]) {
+		r.form = nil
+		return false
+	}
+	r.set(p, p.Time.IsZero())
+	if t := &w.forms.Stamp; t.Has && r.flags&fOwn != 0 {
+		r.flags |= fTime
+		r.sec, r.nsec = t.Sec, t.Nsec
+	}
+	if r.form.Quiet() && p.Level == "" {
+		r.flags |= fQuiet
+	}
+	if r.form.Frame() {
+		r.flags |= fFrame
+	}
+	if r.form.Inert() {
+		r.flags |= fInert
+	}
+	return true
+}
+
+// set takes what a prefix says; own tells that its time is not the launcher's.
+func (r *rec) set(p *logformat.Prefix, own bool) {
 	r.text, r.rank = uint32(p.Len), int32(p.Rank)
+	if own {
+		r.flags |= fOwn
+	}
 	if !p.Time.IsZero() {
 		r.flags |= fTime
 		r.sec, r.nsec = p.Time.Unix(), int32(p.Time.Nanosecond())
@@ -98,14 +150,16 @@ func (w *worker) line(b *block, r *rec) {
 	if p.Level == "WARNING" || p.Level == "INFO" || p.Level == "DEBUG" {
 		r.flags |= fQuiet
 	}
-	text := clean[p.Len:]
-	if len(text) > 0 && text[0] == ' ' && bytes.Contains(text, []byte(`File "`)) {
-		r.flags |= fFrame
+}
+
+// again reports whether a line like this came before: its form may be learned.
+func (w *worker) again(text []byte) bool {
+	h := logformat.Hash(text)
+	if s := &w.mutes[h%muteSize]; *s != h {
+		*s = h
+		return false
 	}
-	r.num = uint32(len(b.nums))
-	if r.form, b.nums = w.forms.Find(text, b.nums); r.form == nil {
-		r.marks = logformat.Survey(text)
-	}
+	return true
 }
 
 // cutter finds line ends; it looks at each byte once.
@@ -143,12 +197,13 @@ func index(b []byte, at int, c byte) int {
 }
 
 // sortHits puts hits in the order of the text; the worth of a hit does not
-// depend on which literal found it first.
+// depend on which literal found it first. They come nearly in this order.
 func sortHits(hits []scan.Hit) {
-	slices.SortFunc(hits, func(x, y scan.Hit) int {
-		if x.At != y.At {
-			return x.At - y.At
+	for i := 1; i < len(hits); i++ {
+		h, j := hits[i], i
+		for ; j > 0 && (hits[j-1].At > h.At || hits[j-1].At == h.At && hits[j-1].Pattern > h.Pattern); j-- {
+			hits[j] = hits[j-1]
 		}
-		return x.Pattern - y.Pattern
-	})
+		hits[j] = h
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/logformat"
 )
 
 // memo remembers what regexps said. Lines of one kind come by the million and
@@ -14,6 +16,7 @@ type memo struct {
 	frames map[frameKey]bool
 	told   map[string]bool // lines that announce an exception, and that do not
 	folded []byte
+	order  int // of the line of whose text folded is, 0 for another's
 }
 
 type signMemo struct {
@@ -42,8 +45,8 @@ func newMemo() *memo {
 	return &memo{signs: map[*Sign]*signMemo{}, frames: map[frameKey]bool{}, told: map[string]bool{}}
 }
 
-// match is Sign.Match, with the places of the groups.
-func (m *memo) match(s *Sign, line []byte) ([]int, bool) {
+// match is Sign.Match, with the places of the groups; order is the line's.
+func (m *memo) match(s *Sign, line []byte, order int) ([]int, bool) {
 	if s.Regexp == nil || len(line) > maxMemoLine {
 		return s.find(line)
 	}
@@ -55,7 +58,10 @@ func (m *memo) match(s *Sign, line []byte) ([]int, bool) {
 	if !k.alike {
 		return s.find(line)
 	}
-	m.fold(line)
+	if m.order != order {
+		m.fold(line)
+		m.order = order
+	}
 	v, ok := k.verdicts[string(m.folded)]
 	if !ok {
 		v = verdict{literal: containsAny(line, k.plain)}
@@ -75,12 +81,8 @@ func (m *memo) match(s *Sign, line []byte) ([]int, bool) {
 
 // fold leaves the line with all digits 0 in m.folded.
 func (m *memo) fold(line []byte) {
-	m.folded = append(m.folded[:0], line...)
-	for i, c := range m.folded {
-		if c-'0' < 10 {
-			m.folded[i] = '0'
-		}
-	}
+	m.order = 0
+	m.folded = logformat.Fold(m.folded[:0], line)
 }
 
 // announces reports whether the line says that an exception was expected.

@@ -68,11 +68,11 @@ func rateOf(a, b Beat) (float64, bool) {
 // Stride is how many steps lie between two lines of progress, 1 when unknown.
 func (r *RankReader) Stride() float64 {
 	s := r.Series["loss"]
-	if s == nil || len(s.Points) < 2 {
+	if s == nil || s.Kept() < 2 {
 		return 1
 	}
-	n := len(s.Points)
-	return max(1, float64(s.Points[n-1].Step-s.Points[n-2].Step)/float64(s.Stride()))
+	n := s.Kept()
+	return max(1, float64(s.Point(n-1).Step-s.Point(n-2).Step)/float64(s.Stride()))
 }
 
 // Rates are the paces between looks, oldest first.

@@ -66,9 +66,12 @@ type reading struct {
 	kept      kept
 	found     []finding
 	pending   []pending
-	reader    *RankReader // of the rank of the line before
-	rootCause bool        // the launcher's next entry is what it calls the root cause
-	onlyOne   bool        // it reported no other failure
+	readers   byRank[*RankReader] // those of the stream
+	live      []*Traceback        // tracebacks that may want the next lines
+	timed     *rec                // the last line of the block that had a time, where the stream was not told
+	at        lineAt              // the line at hand
+	rootCause bool                // the launcher's next entry is what it calls the root cause
+	onlyOne   bool                // it reported no other failure
 	exitTime  string
 	rest      []byte // of a followed stream: its last line, which lacks its end
 }
@@ -104,7 +107,7 @@ func (f *File) open(in *run.Stream) *reading {
 	}
 	s := &Stream{
 		Name: in.Name, Kind: in.Kind, Rank: in.Rank, Live: in.Live, ModTime: in.ModTime,
-		Readers: map[int]*RankReader{}, lastEvent: map[eventKey][]*Event{}, tracer: map[int]*Traceback{},
+		Readers: map[int]*RankReader{}, lastEvent: map[eventKey][]*Event{},
 	}
 	f.Streams = append(f.Streams, s)
 	rd := &reading{f: f, s: s, line: max(1, in.FirstLine), base: in.Offset, start: in.Offset}
@@ -137,19 +140,24 @@ func (rd *reading) close(ctx context.Context, b *block) {
 // block takes the lines of a block.
 func (rd *reading) block(b *block) {
 	rd.hold(b)
-	rd.blk, rd.base = b, b.base
+	rd.blk, rd.base, rd.f.memo.order = b, b.base, 0
+	log := rd.s.Kind == "" || rd.s.Kind == KindLog
 	for i := range b.recs {
-		rd.take(i, &b.recs[i])
+		rd.take(i, &b.recs[i], log)
 	}
+	rd.tellTime()
+	rd.at = lineAt{}
 	rd.settle()
+	rd.forget()
 	rd.f.forms.File()
 	rd.keep()
 	rd.line += bytes.Count(b.b, []byte{'\n'})
 	rd.base += int64(len(b.b))
 }
 
-// take reads one line.
-func (rd *reading) take(i int, r *rec) {
+// take reads one line. Most lines change nothing but what was last seen of their
+// rank: they MUST cost next to nothing here, where no two lines are read at once.
+func (rd *reading) take(i int, r *rec, log bool) {
 	rd.order++
 	if r.flags&fBlank != 0 {
 		rd.blank()
@@ -160,13 +168,14 @@ func (rd *reading) take(i int, r *rec) {
 		rank = rd.s.Rank
 	}
 	if r.flags&fTime != 0 {
-		rd.s.Last = r.time()
-		if rd.s.First.IsZero() {
-			rd.s.First = rd.s.Last
-		}
+		rd.timed = r
 	}
-	if rd.s.Kind == "" || rd.s.Kind == KindLog {
-		rd.measure(r, rank)
+	if log {
+		k := rd.readerOf(rank)
+		k.lastOrder = rd.order
+		if r.flags&fInert == 0 || k.reader.Tabular() {
+			rd.measure(k, r)
+		}
 	}
 	if len(rd.s.contexts) == 0 && r.hit0 == r.hit1 && r.flags&fFrame == 0 && !rd.tracing(rank) {
 		return
@@ -178,6 +187,23 @@ func (rd *reading) take(i int, r *rec) {
 		rd.launcher(l)
 	}
 	rd.events(l)
+}
+
+// tellTime gives the stream the time of the last line that had one.
+func (rd *reading) tellTime() {
+	if rd.timed == nil {
+		return
+	}
+	rd.s.Last = rd.timed.time()
+	rd.timed = nil
+	if rd.s.First.IsZero() {
+		for i := range rd.blk.recs {
+			if r := &rd.blk.recs[i]; r.flags&fTime != 0 {
+				rd.s.First = r.time()
+				return
+			}
+		}
+	}
 }
 
 // lineAt is the line at hand.
@@ -196,10 +222,11 @@ type lineAt struct {
 
 func (rd *reading) lineAt(i int, r *rec, rank int) *lineAt {
 	whole := rd.blk.clean(r)
-	return &lineAt{
+	rd.at = lineAt{
 		index: i, ref: rd.ref(r), rank: rank, time: r.time(), quiet: r.flags&fQuiet != 0,
 		text: whole[r.text:], whole: whole, hits: rd.blk.hits[r.hit0:r.hit1], bar: r.flags&fBar != 0,
 	}
+	return &rd.at
 }
 
 func (rd *reading) ref(r *rec) run.Ref {
@@ -214,101 +241,4 @@ func (r *rec) time() time.Time {
 		return time.Time{}
 	}
 	return time.Unix(r.sec, int64(r.nsec)).UTC()
-}
-
-// measure lets the rank's reader see the line.
-func (rd *reading) measure(r *rec, rank int) {
-	k := rd.reader
-	if k == nil || k.Rank != rank {
-		k = rd.s.Readers[rank]
-		if k == nil {
-			k = &RankReader{Rank: rank, reader: logformat.NewReader(), Series: map[string]*run.Series{}, LastStep: -1}
-			rd.s.Readers[rank] = k
-		}
-		rd.reader = k
-	}
-	k.lastOrder = rd.order
-	if r.form == nil && k.reader.Silent(r.marks) {
-		return
-	}
-	text, at := rd.blk.clean(r)[r.text:], r.time()
-	marks := r.marks
-	form, nums := r.form, rd.blk.nums[min(int(r.num), len(rd.blk.nums)):]
-	if form == nil { // it may have been learned since the worker looked
-		form, rd.f.nums = rd.f.late.Find(text, rd.f.nums[:0])
-		nums = rd.f.nums
-	}
-	if form != nil {
-		v, ok, done := k.reader.Again(form, nums, text, at, r.text == 0)
-		if ok {
-			k.take(v, rd.ref(r), at)
-		}
-		if done {
-			return
-		}
-		marks = logformat.Survey(text)
-	}
-	if v, ok := k.reader.Anew(text, marks, rd.f.forms, form); ok {
-		k.take(v, rd.ref(r), at)
-	}
-}
-
-func (r *RankReader) take(v logformat.Reading, ref run.Ref, at time.Time) {
-	step := v.Step
-	if step < 0 {
-		step = r.LastStep
-	}
-	if v.Phase == logformat.PhaseEval {
-		r.EvalLast = ref
-		r.Evals++
-	}
-	for i, m := range v.Values {
-		r.add(i, metricName(m.Name, v.Phase), run.Point{Step: step, Value: m.Value, Ref: ref})
-	}
-	if !v.Progress {
-		return
-	}
-	if v.Step > r.LastStep {
-		r.Advances++
-		r.Gaps.between(r.LastTime, at)
-	}
-	if v.Step >= 0 {
-		r.LastStep = v.Step
-	}
-	r.LastRef = ref
-	if !at.IsZero() {
-		r.LastTime = at
-	}
-}
-
-const maxSeries = 400
-
-// add adds a point; i is its place in the line. A line mostly has the series of
-// the line before.
-func (r *RankReader) add(i int, name string, p run.Point) {
-	if i < len(r.row) && r.row[i] != nil && r.row[i].Name == name {
-		r.row[i].Add(p)
-		return
-	}
-	s := r.Series[name]
-	if s == nil {
-		if len(r.Series) >= maxSeries {
-			return
-		}
-		s = &run.Series{Name: name}
-		r.Series[name] = s
-	}
-	for len(r.row) <= i {
-		r.row = append(r.row, nil)
-	}
-	r.row[i] = s
-	s.Add(p)
-}
-
-// metricName marks the metrics of evaluation lines as such.
-func metricName(name string, phase logformat.Phase) string {
-	if phase == logformat.PhaseEval && (name == "loss" || name == "accuracy" || name == "perplexity") {
-		return "eval_" + name
-	}
-	return name
 }

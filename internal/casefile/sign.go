@@ -102,6 +102,7 @@ type Matcher struct {
 	scanner  *scan.Scanner
 	trace    int // the pattern id that stands for the beginning of a traceback
 	launcher int // and for a line of a launcher's report
+	chain    int // and for a line between two tracebacks of a chain
 }
 
 // tracebackMark opens a Python traceback, in every version and with rich's frame.
@@ -113,7 +114,7 @@ func NewMatcher(signs []*Sign) (*Matcher, error) {
 	for _, s := range signs {
 		lits = append(lits, s.Literals)
 	}
-	lits = append(lits, []string{tracebackMark}, launcherMarks, []string{duringMark, causeMark}) // the last wakes trace
+	lits = append(lits, []string{tracebackMark}, launcherMarks, []string{duringMark, causeMark})
 	sc, err := scan.Compile(lits)
-	return &Matcher{signs: signs, scanner: sc, trace: len(signs), launcher: len(signs) + 1}, err
+	return &Matcher{signs: signs, scanner: sc, trace: len(signs), launcher: len(signs) + 1, chain: len(signs) + 2}, err
 }

@@ -2,6 +2,7 @@ package casefile
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -13,31 +14,42 @@ const (
 // tracing reports whether a traceback of the rank may want the next line, even
 // one without a hit: what chains tracebacks has one.
 func (rd *reading) tracing(rank int) bool {
-	if len(rd.s.tracer) == 0 {
+	if len(rd.live) == 0 {
 		return false
 	}
-	t := rd.s.tracer[rank]
-	return t != nil && (!t.done || rd.order == t.end+1 || t.after < maxMessage && len(t.Message) <= maxText)
+	t := rd.s.tracer.get(rank)
+	return t != nil && rd.wants(t)
+}
+
+// wants reports whether a traceback may want the line at hand.
+func (rd *reading) wants(t *Traceback) bool {
+	return !t.done || rd.order <= t.end+1 || t.after < maxMessage && len(t.Message) <= maxText
 }
 
 // blank is an empty line: it ends the message of a traceback.
 func (rd *reading) blank() {
-	for _, t := range rd.s.tracer {
+	for _, t := range rd.live {
 		if t.done {
 			t.after = maxMessage
 		}
 	}
 }
 
+// forget drops the tracebacks that want nothing more.
+func (rd *reading) forget() {
+	rd.live = slices.DeleteFunc(rd.live, func(t *Traceback) bool { return t != rd.s.tracer.get(t.Rank) || t.done && t.after >= maxMessage })
+}
+
 // trace lets the rank's traceback see the line, or opens one.
 func (rd *reading) trace(l *lineAt) {
-	t := rd.s.tracer[l.rank]
+	t := rd.s.tracer.get(l.rank)
 	if i := rd.mark(l); i >= 0 {
 		rd.open(l, t, i)
 		return
 	}
 	frame := bytes.HasPrefix(l.text, []byte(" ")) && bytes.Contains(l.text, []byte(`File "`))
-	if t == nil && !frame {
+	chain := hasSign(l.hits, rd.f.matcher.chain) || rd.blk.recs[l.index].flags&fCleaned != 0 // an escape may cut the words
+	if !frame && (t == nil || !chain && !rd.wants(t)) {
 		return
 	}
 	line := string(l.text)
@@ -48,18 +60,20 @@ func (rd *reading) trace(l *lineAt) {
 			}
 			return
 		}
-		delete(rd.s.tracer, l.rank)
+		rd.s.tracer.set(l.rank, nil)
 		return
 	}
-	if frame && frameLine.MatchString(line) {
-		n := rd.open(l, t, -1)
-		n.feed(line, l.ref)
-		return
+	if frame {
+		if _, ok := readFrame(line); ok {
+			n := rd.open(l, t, -1)
+			n.feed(line, l.ref)
+			return
+		}
 	}
 	if t == nil {
 		return
 	}
-	if strings.Contains(line, duringMark) || strings.Contains(line, causeMark) {
+	if chain && (strings.Contains(line, duringMark) || strings.Contains(line, causeMark)) {
 		t.chain = true
 		t.chainDirect = strings.Contains(line, causeMark)
 		return
@@ -103,7 +117,9 @@ func (rd *reading) open(l *lineAt, before *Traceback, at int) *Traceback {
 			before.Earlier, before.Direct, t.Later = t, true, before
 		}
 	}
-	rd.s.tracer[l.rank] = t
+	rd.s.tracer.set(l.rank, t)
+	rd.forget()
+	rd.live = append(rd.live, t)
 	return t
 }
 
@@ -127,11 +143,4 @@ func (rd *reading) closed(t *Traceback, l *lineAt) {
 	}
 	t.Context = rd.context(l.index)
 	rd.f.Tracebacks = append(rd.f.Tracebacks, t)
-}
-
-func expand(value string, groups map[string]string) string {
-	if name, ok := strings.CutPrefix(value, "$"); ok {
-		return groups[name]
-	}
-	return value
 }

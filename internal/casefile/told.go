@@ -57,3 +57,11 @@ func (f *File) readFact(v run.Fact) {
 		})
 	}
 }
+
+// expand is a value to set, or the group that "$name" stands for.
+func expand(value string, groups map[string]string) string {
+	if name, ok := strings.CutPrefix(value, "$"); ok {
+		return groups[name]
+	}
+	return value
+}

@@ -40,7 +40,8 @@ type Traceback struct {
 	chainDirect bool
 	shape       string // of the program's own prefix before the mark
 	lines       int
-	after       int // lines of the message so far
+	after       int             // lines of the message so far
+	text        strings.Builder // the message, when it has several lines
 }
 
 // Frame is one frame, outermost first.
@@ -62,7 +63,6 @@ const (
 )
 
 var (
-	frameLine = regexp.MustCompile(`^\s*File "([^"]+)", line (\d+)(?:, in (.+))?`)
 	richFrame = regexp.MustCompile(`^\s*[│|]?\s*(\S+\.(?:py|pyx|pyi)):(\d+) in (\S+)`)
 	// excLine is an exception's own line: a dotted name that ends like an exception, then a colon or the end.
 	excLine = regexp.MustCompile(`^(?:\s*\x{2570}─+\x{256f})?((?:[A-Za-z_][\w]*\.)*[A-Z_a-z]\w*)(?::\s?(.*))?$`)
@@ -142,9 +142,8 @@ func (t *Traceback) feed(line string, ref run.Ref) bool {
 	case t.notebook != "":
 		return t.feedNotebook(line, ref)
 	}
-	if m := frameLine.FindStringSubmatch(line); m != nil {
-		n, _ := strconv.Atoi(m[2])
-		t.addFrame(Frame{File: m[1], Line: n, Func: m[3]})
+	if fr, ok := readFrame(line); ok {
+		t.addFrame(fr)
 		return true
 	}
 	trimmed := strings.TrimLeft(line, " \t|+")
@@ -156,6 +155,30 @@ func (t *Traceback) feed(line string, ref run.Ref) bool {
 		return true
 	}
 	return t.close(line, ref)
+}
+
+// readFrame reads a frame's line: `  File "train.py", line 7, in main`.
+func readFrame(line string) (fr Frame, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(line, " \t\n\f\r"), `File "`)
+	if !ok {
+		return fr, false
+	}
+	file, rest, ok := strings.Cut(rest, `"`)
+	rest, told := strings.CutPrefix(rest, ", line ")
+	n := 0
+	for n < len(rest) && rest[n]-'0' < 10 {
+		n++
+	}
+	if !ok || !told || file == "" || n == 0 {
+		return fr, false
+	}
+	fr.File = file
+	fr.Line, _ = strconv.Atoi(rest[:n])
+	fr.Func, _ = strings.CutPrefix(rest[n:], ", in ")
+	if len(fr.Func) == len(rest[n:]) {
+		fr.Func = ""
+	}
+	return fr, true
 }
 
 func (t *Traceback) hasCode() bool { return len(t.Frames) > 0 && t.Frames[len(t.Frames)-1].Code != "" }
@@ -224,7 +247,12 @@ func (t *Traceback) more(line string) bool {
 	}
 	line = t.cutShape(line)
 	t.after++
-	t.Message += "\n" + clip(line, 400)
+	if t.text.Len() == 0 {
+		t.text.WriteString(t.Message)
+	}
+	t.text.WriteByte('\n')
+	t.text.WriteString(clip(line, 400))
+	t.Message = t.text.String()
 	return true
 }
 

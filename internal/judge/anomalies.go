@@ -132,7 +132,7 @@ func since(f *casefile.File, step int64) int {
 		return 0
 	}
 	n := 0
-	for _, p := range s.Points {
+	for _, p := range s.Points() {
 		if p.Step > step {
 			n++
 		}

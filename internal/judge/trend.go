@@ -105,8 +105,8 @@ func kept(s *run.Series) []run.Point {
 	if s == nil {
 		return nil
 	}
-	out := make([]run.Point, 0, len(s.Points))
-	for _, p := range s.Points {
+	out := make([]run.Point, 0, s.Kept())
+	for _, p := range s.Points() {
 		if !math.IsNaN(p.Value) && !math.IsInf(p.Value, 0) {
 			out = append(out, p)
 		}

@@ -80,7 +80,7 @@ func (r *Reader) barDone(d bar, s *barState, out *Reading) {
 // teachBar makes the bar at hand the lesson.
 func (r *Reader) teachBar(b []byte, d bar, says barSays, out *Reading) {
 	r.lesson.given = false
-	if d.drawn.kind == noGap || d.at[3] == 0 || !(d.rate > 0) || contains(d.rest, "{'") {
+	if d.drawn.kind == noField || d.at[3] == 0 || !(d.rate > 0) || contains(d.rest, "{'") {
 		return
 	}
 	k := &barForm{bar: d, says: says, perStep: d.perStep}
@@ -95,6 +95,7 @@ func (r *Reader) teachBar(b []byte, d bar, says barSays, out *Reading) {
 	for i := range d.at {
 		c.at[i] = cap(b) - d.at[i]
 	}
+	r.lesson.drawn.elapsed = c.at[2]
 	lrs := 0
 	for _, part := range [...][]byte{d.desc, d.post} {
 		ps := r.pairs(part)
@@ -108,7 +109,7 @@ func (r *Reader) teachBar(b []byte, d bar, says barSays, out *Reading) {
 		}
 	}
 	r.lesson.given = lrs < 2
-	r.keepNames()
+	r.keepValues()
 }
 
 // promote makes the last bar without words the training's: a dict of training
@@ -163,12 +164,12 @@ func parseBar(b []byte) (bar, bool) {
 
 func barDrawn(b, in []byte) drawn {
 	for _, c := range in {
-		if !gapBar.takes(c) {
+		if !barField.drawn(c) {
 			return drawn{}
 		}
 	}
 	from := cap(b) - cap(in)
-	return drawn{kind: gapBar, from: from, to: from + len(in)}
+	return drawn{kind: barField, from: from, to: from + len(in)}
 }
 
 // descBefore is the description before the percentage that ends at i.

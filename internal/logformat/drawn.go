@@ -6,64 +6,72 @@ import (
 )
 
 // barForm is what a form keeps of a bar of tqdm: the bar with its words, what
-// they say it counts, and where its numbers are.
+// they say it counts, and which of the line's numbers are its own.
 type barForm struct {
 	bar     bar
 	says    barSays
-	numbers [4]place // n, total, elapsed, rate
-	values  []drawnValue
-	rated   bool // its rate is a value
-	perStep bool // "s/it"
+	numbers [4]int // n, total, elapsed, rate
+	rated   bool   // its rate is a value
+	perStep bool   // "s/it"
 }
 
 type kerasForm struct {
-	numbers [2]place // n, total
-	total   bool     // it is a number, not "Unknown"
-	samples bool     // it counts samples
-	values  []drawnValue
-}
-
-type drawnValue struct {
-	name string
-	at   place
+	numbers [2]int // n, total
+	total   bool   // it is a number, not "Unknown"
+	samples bool   // it counts samples
 }
 
 // draws completes the form of a bar from the lesson.
-func (f *form) draws(r *Reader, digit []bool) bool {
-	l := &r.lesson
-	if numbered(f.line.b, digit) {
+func (f *form) draws(r *Reader, l *draft) bool {
+	s := &r.lesson
+	if numbered(f.line.b, l.part) {
 		return false
 	}
-	f.phase = l.phase
-	values := make([]drawnValue, 0, l.counts.values)
-	for i := range l.counts.values {
-		v := drawnValue{r.drawnNames[i], f.place(r.sources[i])}
-		if v.at.seg < 0 {
+	f.phase = s.phase
+	for i := range s.counts.values {
+		k, fast := l.fieldAt(r.sources[i])
+		if k < 0 && !fast {
 			return false
 		}
-		values = append(values, v)
-	}
-	if l.keras != nil {
-		k := *l.keras
-		for i := range k.numbers {
-			if k.numbers[i] = f.place(l.counts.at[i]); k.numbers[i].seg < 0 && (i == 0 || k.total) {
-				return false
+		v := r.lessonValues[i]
+		f.values = append(f.values, formValue{v.Name, k, 1, v.Value})
+		if pl := (pairPlace{val: k, of: -1, times: 1}); k >= 0 {
+			l.use(pl)
+			if v.Name == "lr" {
+				l.given(f, pl, large, v.Value)
 			}
 		}
-		k.values = values
-		f.keras = &k
+	}
+	numbers := func(to []int, known int) bool {
+		for i := range to {
+			if to[i] = -1; i >= known {
+				continue
+			}
+			if to[i], _ = l.fieldAt(s.counts.at[i]); to[i] < 0 {
+				return false
+			}
+			l.spans[to[i]].used = true
+		}
 		return true
 	}
-	k := *l.bar
-	for i := range k.numbers {
-		if k.numbers[i] = f.place(l.counts.at[i]); k.numbers[i].seg < 0 {
-			return false
+	if s.keras != nil {
+		k := *s.keras
+		f.keras = &k
+		known := 2
+		if !k.total {
+			known = 1
 		}
+		return numbers(k.numbers[:], known) && l.number(f)
 	}
-	k.values = values
+	k := *s.bar
 	k.bar = k.bar.in(f.line.b)
 	f.bar = &k
-	return true
+	if !numbers(k.numbers[:], len(k.numbers)) {
+		return false
+	}
+	l.given(f, pairPlace{val: k.numbers[3], of: -1, times: 1}, positive, 1)
+	f.json = has(skipSpace(f.line.b), "{")
+	return !f.json && l.number(f)
 }
 
 // numbered reports whether a digit that may change may be part of a name.
@@ -97,57 +105,41 @@ func (d bar) in(b []byte) bar {
 }
 
 // barAgain reads a bar of a known form.
-func (r *Reader) barAgain(f *form, nums []float64, b []byte, at time.Time, told bool) (v Reading, ok, done bool) {
+func (r *Reader) barAgain(f *form, nums []float64, b []byte, at time.Time, told bool) (v *Reading, done bool) {
 	k := f.bar
-	d := k.bar
-	d.n, d.total, d.elapsed, d.rate = int64(nums[0]), int64(nums[1]), nums[2], nums[3]
-	if !(d.rate > 0) {
-		return Reading{}, false, false
-	}
-	rate := d.rate
+	d := &k.bar
+	d.n, d.total, d.elapsed, d.rate = int64(nums[k.numbers[0]]), int64(nums[k.numbers[1]]), nums[k.numbers[2]], nums[k.numbers[3]]
 	if k.perStep {
-		d.rate = 1 / rate
+		d.rate = 1 / d.rate
 	}
 	r.out = Reading{Format: "tqdm", Step: -1, Total: -1, Epoch: -1}
-	s := r.barOf(d)
-	if r.out.Phase = r.barPhaseOf(k.says, d, s); r.out.Phase != f.phase {
-		return Reading{}, false, false
+	s := r.barOf(*d)
+	if r.out.Phase = r.barPhaseOf(k.says, *d, s); r.out.Phase != f.phase {
+		return nil, false
 	}
-	if !r.redraw(k.values, nums[4:]) {
-		return Reading{}, false, false
-	}
+	r.refill(f, nums)
 	if k.rated {
 		r.add("steps_per_second", d.rate)
 	}
 	r.out.Values = r.values
-	r.barDone(d, s, &r.out)
-	r.stampAgain(f, b, at, told)
-	return r.out, true, true
-}
-
-// redraw reads the values; it is false when a learning rate is none.
-func (r *Reader) redraw(values []drawnValue, nums []float64) bool {
-	r.values = r.values[:0]
-	for i, x := range values {
-		v := nums[i]
-		if v > 1e3 && x.name == "lr" {
-			return false
-		}
-		r.values = append(r.values, Value{x.name, v})
-	}
-	return true
+	r.barDone(*d, s, &r.out)
+	r.stampAgain(f, nums, b, at, told)
+	return &r.out, true
 }
 
 // kerasAgain reads a bar of Keras of a known form.
-func (r *Reader) kerasAgain(f *form, nums []float64, b []byte, at time.Time, told bool) (v Reading, ok, done bool) {
+func (r *Reader) kerasAgain(f *form, nums []float64, b []byte, at time.Time, told bool) (v *Reading, done bool) {
 	k := f.keras
-	n, total := int64(nums[0]), int64(nums[1])
+	n, total := int64(nums[k.numbers[0]]), int64(-1)
+	if k.total {
+		total = int64(nums[k.numbers[1]])
+	}
 	r.out = Reading{Format: "keras", Step: -1, Total: -1, Epoch: -1}
-	r.redraw(k.values, nums[2:])
+	r.refill(f, nums)
 	r.out.Values = r.values
 	r.kerasBar(n, total, k.samples, &r.out)
-	r.stampAgain(f, b, at, told)
-	return r.out, true, true
+	r.stampAgain(f, nums, b, at, told)
+	return &r.out, true
 }
 
 // kerasDrawn is where a Keras bar is drawn, in the line.
@@ -161,9 +153,9 @@ func kerasDrawn(b, rest []byte) drawn {
 		return drawn{}
 	}
 	for _, c := range rest[1:n] {
-		if !gapKeras.takes(c) {
+		if !kerasField.drawn(c) {
 			return drawn{}
 		}
 	}
-	return drawn{kind: gapKeras, from: from, to: from + n - 1}
+	return drawn{kind: kerasField, from: from, to: from + n - 1}
 }

@@ -1,143 +1,209 @@
 package logformat
 
-import "sync"
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+)
 
 // Forms are the forms learned so far; the readers of many ranks share them. One
-// goroutine learns; Finders of others may look in between.
+// goroutine learns; the Finders of others may look at the same time.
 type Forms struct {
-	mu      sync.RWMutex
-	byHead  map[uint64][]*form
+	shelves [1 << headBits]atomic.Pointer[[]*form] // by head; what a pointer shows does not change
 	n       int
 	turn    int
-	learned []*form            // not filed yet
-	young   map[uint64][]*form // the same by their heads
-	fresh   map[uint32]bool    // their skeletons
-	seen    [seenSize]uint32   // what may be learned when it comes again
+	learned []*form          // not filed yet
+	fresh   map[uint32]bool  // their skeletons
+	stiff   map[uint32]int   // how many forms of a skeleton have numbers of fixed width
+	seen    [seenSize]uint32 // what may be learned when it comes again
+	draft   draft
 }
 
 // NewForms returns Forms that know nothing.
-func NewForms() *Forms {
-	return &Forms{byHead: map[uint64][]*form{}, fresh: map[uint32]bool{}, young: map[uint64][]*form{}}
-}
+func NewForms() *Forms { return &Forms{fresh: map[uint32]bool{}, stiff: map[uint32]int{}} }
 
-// File makes what was learned known to the Finders; it waits for those that look.
+// File makes what was learned known to the Finders of others. Until then only a
+// Late one sees it: what a Finder knows does not depend on when it looks.
 func (fs *Forms) File() {
 	if len(fs.learned) == 0 {
 		return
 	}
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
 	for _, f := range fs.learned {
 		fs.keep(f)
 	}
 	fs.learned = fs.learned[:0]
 	clear(fs.fresh)
-	clear(fs.young)
 }
+
+// keep files the form; a full shelf loses one of its own.
+func (fs *Forms) keep(f *form) {
+	slot := &fs.shelves[f.head]
+	var old []*form
+	if p := slot.Load(); p != nil {
+		old = *p
+	}
+	fs.turn++
+	f.id = fs.turn
+	shelf := slices.Clone(old)
+	like := slices.IndexFunc(shelf, func(o *form) bool { return o.skeleton == f.skeleton && o.alike(f) })
+	switch {
+	case like >= 0: // it did not do: something else has changed
+		f.again = shelf[like].again + 1
+		shelf[like].stale.Store(true)
+		shelf[like] = f
+	case len(shelf) >= maxBucket:
+		shelf[fs.turn%maxBucket] = f
+	case fs.n < maxForms:
+		fs.n++
+		shelf = append(shelf, f)
+	default:
+		return
+	}
+	slot.Store(&shelf)
+}
+
+// alike reports whether the forms have the same conditions.
+func (f *form) alike(o *form) bool { return slices.Equal(f.conds, o.conds) }
 
 // Finder finds the forms of lines. It belongs to one goroutine.
 type Finder struct {
 	fs     *Forms
-	own    bool // it is of the goroutine that learns: it sees what is not filed yet
-	last   *form
-	next   [nextSize]*form // what came after a form last time, by its number
-	starts [maxSegs + 1]int32
+	own    bool    // it is of the goroutine that learns: it sees what is not filed yet
+	last   []*form // by a key of the line
+	starts [maxParts]int32
+	day    day
+	Stamp  Stamp // of the line that was found last
+}
+
+const lastSize = 1 << 12
+
+// Stamp is a line's own time, and the time that a JSON line tells as a member.
+type Stamp struct {
+	Has  bool
+	Sec  int64
+	Nsec int32
 }
 
 // NewFinder returns a Finder of fs.
-func NewFinder(fs *Forms) *Finder { return &Finder{fs: fs} }
+func NewFinder(fs *Forms) *Finder { return &Finder{fs: fs, last: make([]*form, lastSize)} }
 
-// Late returns a Finder for the goroutine that learns. It needs no Begin and End.
-func (fs *Forms) Late() *Finder { return &Finder{fs: fs, own: true} }
-
-// Begin must be called before Find and End after it; what is learned meanwhile
-// waits for End.
-func (x *Finder) Begin() { x.fs.mu.RLock() }
-
-// End ends what Begin began.
-func (x *Finder) End() { x.fs.mu.RUnlock() }
+// Late returns a Finder for the goroutine that learns.
+func (fs *Forms) Late() *Finder { return &Finder{fs: fs, own: true, last: make([]*form, lastSize)} }
 
 // Find is the form of a line after the launcher's prefix was cut, nil when none
-// is known. The line's numbers are appended to nums.
+// is known. The line need not be cleaned: one that has a form is clean. Its
+// numbers are appended to nums, its own time is in Stamp. What stands behind b up
+// to its capacity may be read.
 func (x *Finder) Find(b []byte, nums []float64) (*Form, []float64) {
-	f := x.find(b)
-	if f == nil {
+	if len(b) < 16 || len(b) > maxFormLine {
 		return nil, nums
 	}
-	return f, f.parse(b, &x.starts, nums)
-}
-
-func (x *Finder) find(b []byte) *form {
-	if len(b) < 16 || len(b) > maxFormLine {
-		return nil
-	}
-	if x.last != nil {
-		if f := x.next[x.last.id%nextSize]; f != nil && f.match(b, &x.starts) {
-			x.last = f
-			return f
+	last := &x.last[key(b)%lastSize]
+	if f := *last; f != nil {
+		if out, ok := x.try(f, b, nums); ok {
+			return f, out
 		}
 	}
 	h := head(b)
-	f := first(x.fs.byHead[h], b, &x.starts)
+	f, out := (*form)(nil), nums
+	if shelf := x.fs.shelves[h].Load(); shelf != nil {
+		f, out = x.first(*shelf, h, b, nums)
+	}
 	if x.own && f == nil {
-		f = first(x.fs.young[h], b, &x.starts)
+		f, out = x.first(x.fs.learned, h, b, nums)
 	}
 	if f == nil {
-		return nil
+		return nil, nums
 	}
-	if x.last != nil {
-		x.next[x.last.id%nextSize] = f
-	}
-	x.last = f
-	return f
+	*last = f
+	return f, out
 }
 
-func first(shelf []*form, b []byte, starts *[maxSegs + 1]int32) *form {
+func (x *Finder) first(shelf []*form, head uint32, b []byte, nums []float64) (*form, []float64) {
 	for _, f := range shelf {
-		if f.match(b, starts) {
-			return f
+		if f.head != head {
+			continue
+		}
+		if out, ok := x.try(f, b, nums); ok {
+			return f, out
 		}
 	}
-	return nil
+	return nil, nums
 }
 
-// parse appends the numbers that reading the line again takes.
-func (f *form) parse(b []byte, starts *[maxSegs + 1]int32, nums []float64) []float64 {
-	from := func(p place) []byte { return b[starts[p.seg]+p.off:] }
-	switch {
-	case f.bar != nil:
-		n, _ := integer(from(f.bar.numbers[0]))
-		total, _ := integer(from(f.bar.numbers[1]))
-		rate, _ := number(from(f.bar.numbers[3]))
-		nums = append(nums, float64(n), float64(total), seconds(from(f.bar.numbers[2])), rate)
-		for _, x := range f.bar.values {
-			v, _ := number(from(x.at))
-			nums = append(nums, v)
-		}
-	case f.keras != nil:
-		n, _ := integer(from(f.keras.numbers[0]))
-		total := int64(-1)
-		if f.keras.total {
-			total, _ = integer(from(f.keras.numbers[1]))
-		}
-		nums = append(nums, float64(n), float64(total))
-		for _, x := range f.keras.values {
-			v, _ := number(from(x.at))
-			nums = append(nums, v)
-		}
-	default:
-		for i := range f.places {
-			pl := &f.places[i]
-			v, _ := number(from(pl.val))
-			if pl.times != 1 {
-				v *= pl.times
-			}
-			of := -1.0
-			if pl.of.seg >= 0 {
-				of, _ = number(from(pl.of))
-			}
-			nums = append(nums, v, of)
+// try reads the line as one of the form.
+func (x *Finder) try(f *form, b []byte, nums []float64) ([]float64, bool) {
+	if f.stale.Load() {
+		return nums, false
+	}
+	n := len(nums)
+	out, ok := f.match(b, &x.starts, nums)
+	if !ok || len(b) > f.longest {
+		return nums, false
+	}
+	for i := range f.conds {
+		if !f.conds[i].holds(out[n:]) {
+			return nums, false
 		}
 	}
-	return nums
+	switch f.clock.kind {
+	case noClock:
+		x.Stamp.Has = false
+	case fixedClock:
+		if !x.readStamp(f, b) {
+			return nums, false
+		}
+	case readClock:
+		var p Prefix
+		p.stamp(b)
+		if quiet(p.Level) != f.quiet {
+			return nums, false
+		}
+		x.Stamp.set(p.Time)
+	}
+	if f.timed.part >= 0 {
+		t, k := parseTime(b[int(x.starts[f.timed.part]+f.timed.off):])
+		if k == 0 {
+			return nums, false
+		}
+		out = append(out, float64(t.Unix()), float64(t.Nanosecond()))
+	}
+	return out, true
+}
+
+func (s *Stamp) set(t time.Time) {
+	if s.Has = !t.IsZero(); s.Has {
+		s.Sec, s.Nsec = t.Unix(), int32(t.Nanosecond())
+	}
+}
+
+// day is the date that was read last.
+type day struct {
+	text [10]byte
+	sec  int64
+}
+
+// readStamp reads the time at its fixed place; false when it is none.
+func (x *Finder) readStamp(f *form, b []byte) bool {
+	c := &f.clock
+	t := b[c.at : c.at+19+min(1, c.fraction)+c.fraction]
+	if [10]byte(t) != x.day.text {
+		y, m, d, n := date(t)
+		if n == 0 {
+			return false
+		}
+		x.day = day{[10]byte(t), time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC).Unix()}
+	}
+	two := func(i int) int { return int(t[i]-'0')*10 + int(t[i+1]-'0') }
+	h, m, s := two(11), two(14), two(17)
+	if h > 23 || m > 59 || s > 60 {
+		return false
+	}
+	ns, unit := 0, int(1e8)
+	for i := range c.fraction {
+		ns += int(t[20+i]-'0') * unit
+		unit /= 10
+	}
+	x.Stamp = Stamp{true, x.day.sec + int64(h*3600+m*60+s) - int64(c.zone/time.Second), int32(ns)}
+	return true
 }

@@ -30,7 +30,7 @@ func (r *Reader) keras(l line, out *Reading) bool {
 	c.values = len(r.values)
 	c.at[0] = cap(l.b) - cap(b)
 	c.at[1] = c.at[0] + k + 1
-	r.keepNames()
+	r.keepValues()
 	r.kerasBar(n, total, samples, out)
 	return true
 }

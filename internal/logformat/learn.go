@@ -23,8 +23,8 @@ func (r *Reader) Anew(text []byte, m Marks, fs *Forms, known *Form) (Reading, bo
 	if r.Silent(m) {
 		return Reading{}, false
 	}
-	headed := r.head.epoch >= 0
 	table := len(r.cols.names) > 0
+	headed := r.head.epoch >= 0
 	r.lesson.given = false
 	v, ok := r.Marked(text, m)
 	if !table && (!ok || r.lesson.given) && (known == nil || known.again < maxAgain) {
@@ -38,196 +38,183 @@ func (r *Reader) learn(fs *Forms, text []byte, m Marks, headed, silent bool) {
 	if len(text) < 16 || len(text) > maxFormLine || r.depth > 0 || peculiar(text) {
 		return
 	}
-	var d drawn
+	if silent && affects(line{text, m}) || !silent && r.lesson.dict && (text[0] != '{' || contains(text, "'train_runtime'") || anyTimeMember(text)) {
+		return
+	}
+	l := fs.lesson(text)
+	ps, free, d := r.pairs(text), wordsFree, drawn{}
 	if !silent {
-		d = r.lesson.drawn
+		free, d = numbersFree, r.lesson.drawn
 	}
-	digit, free := shape(text, d)
-	h := skeleton(text, digit, free)
-	if s := &fs.seen[h%seenSize]; *s != h {
-		*s = h
+	drawsBar := !silent && (r.lesson.bar != nil || r.lesson.keras != nil)
+	r.wants(l, ps, drawsBar)
+	l.draw(d, free)
+	if !drawsBar && free == wordsFree && l.changesNames(ps) {
+		l.draw(d, numbersFree)
+	}
+	if len(ps) == maxPairs || !drawsBar && l.changesNames(ps) || !l.comesAgain() {
 		return
 	}
-	if fs.fresh[h] {
+	f := l.form(line{bytes.Clone(text), m})
+	if f == nil {
 		return
 	}
-	b := bytes.Clone(text)
-	b = slices.Clip(b)
-	f := &form{line: line{b, m}, headed: headed, silent: silent, json: bytes.HasPrefix(skipSpace(b), []byte("{"))}
-	f.timed = f.json && timeMember(b)
-	if f.timed && r.lesson.dict || silent && affects(f.line) || !silent && r.lesson.dict && (!f.json || contains(b, "'train_runtime'")) {
-		return
-	}
-	f.plans = silent && m&mDigit != 0 && m&(mWord|mCount|mEpoch) != 0
-	if !f.cut(b, digit, free) {
-		return
-	}
-	if !silent && (r.lesson.bar != nil || r.lesson.keras != nil) {
-		if f.draws(r, digit) {
-			fs.learn(h, f)
+	f.silent = silent
+	switch {
+	case drawsBar:
+		if !f.draws(r, l) {
+			return
 		}
+	case !f.reads(r, l, headed):
 		return
 	}
-	if ps, ok := r.pairsAnew(b); !ok || !f.name(r, ps, digit) {
-		return
-	}
-	if !silent {
-		if len(r.out.Values) != r.lesson.counts.values {
-			return // a placeholder was dropped
-		}
-		f.dict, f.counts, f.phase, f.evals = r.lesson.dict, r.lesson.counts, r.lesson.phase, r.lesson.evals
-		for i, v := range r.values[:r.lesson.counts.values] {
-			f.values = append(f.values, formValue{v.Name, r.sources[i]})
-		}
-		for i := range families {
-			if !f.dict && families[i].wrote(b) {
-				f.kin |= 1 << i
-			}
-		}
-	}
-	fs.learn(h, f)
+	l.keep(f)
 }
 
-// pairsAnew reads the pairs of b into a slice of their own.
-func (r *Reader) pairsAnew(b []byte) ([]pair, bool) {
+// wants lists where the line's numbers are read from.
+func (r *Reader) wants(l *draft, ps []pair, drawsBar bool) {
+	l.wanted = l.wanted[:0]
+	if !drawsBar {
+		for i := range ps {
+			l.want(ps[i].at)
+			if ps[i].of >= 0 {
+				l.want(ofAt(l.text, &ps[i]))
+			}
+		}
+		return
+	}
+	c := &r.lesson.counts
+	for _, at := range c.at {
+		if at > 0 || r.lesson.keras != nil {
+			l.want(at)
+		}
+	}
+	for _, at := range r.sources[:c.values] {
+		l.want(at)
+	}
+	slices.Sort(l.wanted)
+}
+
+// ofAt is where the M of the pair's "N/M" begins.
+func ofAt(b []byte, p *pair) int {
+	o := p.end
+	for o > p.at && b[o-1] != '/' && b[o-1] != ' ' {
+		o--
+	}
+	return o
+}
+
+// reads completes the form of a line that the general reader or the reader of
+// dicts read, or that says nothing.
+func (f *form) reads(r *Reader, l *draft, headed bool) bool {
+	b := f.line.b
 	old := r.pairBuf
 	r.pairBuf = nil
 	ps, end := r.pairsFrom(b, 0)
 	r.pairBuf = old
-	return ps, end >= len(b)
-}
-
-// cut makes the segments.
-func (f *form) cut(b []byte, digit []bool, free []gap) bool {
-	before := noGap
-	for i := 0; ; {
-		j := i
-		for j < len(b) && free[j] == noGap {
-			j++
-		}
-		if len(f.segs) == maxSegs {
-			return false
-		}
-		f.segs = append(f.segs, newSeg(b[i:j], digit[i:j]))
-		f.segs[len(f.segs)-1].gap = before
-		f.starts = append(f.starts, int32(i))
-		if j == len(b) {
-			return true
-		}
-		before = free[j]
-		for i = j; i < len(b) && free[i] == before; i++ {
-		}
-	}
-}
-
-// name keeps the pairs, unless a name holds a digit that may change.
-func (f *form) name(r *Reader, ps []pair, digit []bool) bool {
-	if len(ps) == maxPairs {
+	if end < len(b) {
 		return false
 	}
-	b := f.line.b
+	f.pairs = ps
 	for i := range ps {
-		p := &ps[i]
-		if k := keyStart(b, p); k >= 0 {
-			from := k
-			if w := phrase(b, p, 3); w != nil {
-				from = k + len(p.key) - len(w)
-			}
-			for _, d := range digit[from : k+len(p.key)] {
-				if d {
-					return false
-				}
-			}
-		}
-		pl := pairPlace{of: place{seg: -1}, times: 1}
-		pl.val = f.place(p.at)
-		v, n := number(b[p.at:])
-		if p.unit {
-			if e := p.at + n; e < len(b) && isAlpha(b[e]) {
-				if s := suffix(b[e:]); s > 0 {
-					pl.times = s
-				}
-			}
-		}
-		if v*pl.times != p.val && p.val == p.val {
-			return false // "20_000_000"
-		}
-		if p.of >= 0 {
-			o := p.end
-			for o > p.at && b[o-1] != '/' && b[o-1] != ' ' {
-				o--
-			}
-			if m, k := number(b[o:]); o+k != p.end || m != p.of {
-				return false
-			}
-			pl.of = f.place(o)
-		}
-		if pl.val.seg < 0 || p.of >= 0 && pl.of.seg < 0 {
+		pl, ok := l.placeOf(&ps[i])
+		if !ok {
 			return false
 		}
 		f.places = append(f.places, pl)
-		cares := r.cares(b, p, !f.silent && r.lesson.dict)
-		f.cares = append(f.cares, cares)
-		f.state = append(f.state, p.state()&cares)
 	}
-	f.pairs = ps
+	if len(ps) > 0 && len(ps[0].key) == 0 && ps[0].box != '[' && ps[0].of >= 0 && len(skipSpace(b[:ps[0].at])) == 0 {
+		f.headed = unheaded
+		if headed {
+			f.headed = underHead
+		}
+	}
+	f.conditions(r, l)
+	if f.silent && !f.states(r, l) || !f.silent && !f.tells(r, l) {
+		return false
+	}
+	return l.number(f)
+}
+
+// states keeps what a silent line may state of the plan; false when that cannot be told.
+func (f *form) states(r *Reader, l *draft) bool {
+	if f.line.has&mDigit == 0 || f.line.has&(mWord|mCount|mEpoch) == 0 {
+		return true
+	}
+	for i := range f.pairs {
+		p := &f.pairs[i]
+		if op := r.planOf(f.line.b, p); op != (planOp{}) && !p.unit {
+			if l.inStamp(p) {
+				return false
+			}
+			l.use(f.places[i])
+			f.plans = append(f.plans, planned{op, i})
+		}
+	}
 	return true
 }
 
-// cares is what of the pair's state the reading hangs on: only what may be a
+// planned is what a pair of a silent line states.
+type planned struct {
+	planOp
+	pair int
+}
+
+// tells keeps where the reading's position and values come from.
+func (f *form) tells(r *Reader, l *draft) bool {
+	c := r.lesson.counts
+	if len(r.out.Values) != c.values {
+		return false // a placeholder was dropped
+	}
+	f.dict, f.counts, f.phase, f.evals = r.lesson.dict, c, r.lesson.phase, r.lesson.evals
+	for _, i := range [...]int{c.step, c.batch, c.epoch, c.told} {
+		if i >= 0 && l.inStamp(&f.pairs[i]) {
+			return false
+		}
+		if i >= 0 && !slices.Contains(f.told, i) {
+			l.use(f.places[i])
+			f.told = append(f.told, i)
+		}
+	}
+	if c.told >= 0 && !c.beside {
+		l.given(f, f.places[c.told], positive, f.pairs[c.told].val)
+	}
+	for i, v := range r.values[:c.values] {
+		pl := f.places[r.sources[i]]
+		if l.inStamp(&f.pairs[r.sources[i]]) {
+			return false
+		}
+		l.use(pl)
+		f.values = append(f.values, formValue{v.Name, pl.val, pl.times, v.Value})
+	}
+	for i := range families {
+		if !f.dict && families[i].wrote(f.line.b) {
+			f.kin |= 1 << i
+		}
+	}
+	f.timed.part = -1
+	f.json = has(skipSpace(f.line.b), "{")
+	return !f.json || l.timeOf(f)
+}
+
+// conditions keeps what must hold of the pairs' numbers: only what may be a
 // counter is counted, and only a learning rate can be too large.
-func (r *Reader) cares(b []byte, p *pair, dict bool) pairState {
-	c := hasOf
-	k := r.known(p.key)
-	if len(p.key) == 0 || r.roleOf(b, p) != notCounter || len(p.key) == 5 && hasFold(p.key, "train") || k.role != notCounter {
-		c |= countable
-	}
-	if k.name == "lr" {
-		c |= large
-	}
-	if dict && k.role == countsEpochs {
-		c &^= countable // a fraction of epochs
-	}
-	return c
-}
-
-// place is where the byte at stands, counted from the segment it is in.
-func (f *form) place(at int) place {
-	for i, v := range slices.Backward(f.segs) {
-		if s := int(f.starts[i]); at >= s && at < s+v.n {
-			return place{int32(i), int32(at - s)}
+func (f *form) conditions(r *Reader, l *draft) {
+	b := f.line.b
+	for i := range f.pairs {
+		p, pl := &f.pairs[i], f.places[i]
+		k := r.known(p.key)
+		counts := len(p.key) == 0 || r.roleOf(b, p) != notCounter || len(p.key) == 5 && hasFold(p.key, "train") || k.role != notCounter
+		if !f.silent && r.lesson.dict && k.role == countsEpochs {
+			counts = false // a fraction of epochs
 		}
-	}
-	return place{seg: -1}
-}
-
-func (fs *Forms) learn(skeleton uint32, f *form) {
-	fs.fresh[skeleton] = true
-	fs.learned = append(fs.learned, f)
-	h := head(f.line.b)
-	fs.young[h] = append(fs.young[h], f)
-}
-
-// keep files the form; a full shelf loses one of its own.
-func (fs *Forms) keep(f *form) {
-	h := head(f.line.b)
-	old := fs.byHead[h]
-	fs.turn++
-	f.id = fs.turn
-	var starts [maxSegs + 1]int32
-	for i, o := range old {
-		if o.match(f.line.b, &starts) { // it did not do: the conditions have changed
-			f.again = o.again + 1
-			old[i] = f
-			return
+		if counts && !p.unit && (!p.int || p.val < 0) {
+			l.given(f, pl, countable, p.val)
 		}
-	}
-	switch {
-	case len(old) >= maxBucket:
-		old[fs.turn%maxBucket] = f
-	case fs.n < maxForms:
-		fs.n++
-		fs.byHead[h] = append(old, f)
+		if k.name == "lr" {
+			l.given(f, pl, large, p.val)
+		}
+		l.given(f, pairPlace{val: pl.of, of: -1, times: 1}, positive, p.of)
 	}
 }
 
@@ -247,9 +234,8 @@ func peculiar(b []byte) bool {
 	return ok
 }
 
-// timeMember reports whether an object may hold its time.
-func timeMember(b []byte) bool {
-	for _, k := range [...]string{`"timestamp"`, `"time"`, `"ts"`, `"@timestamp"`, `"asctime"`, `"receiveTimestamp"`} {
+func anyTimeMember(b []byte) bool {
+	for _, k := range timeKeys {
 		if contains(b, k) {
 			return true
 		}

@@ -42,38 +42,82 @@ func (r *Reader) planned(l line) {
 	}
 }
 
+// planOp is what a pair's words make of its number.
+type planOp struct {
+	takes     role // the plan that the number is, notCounter for none
+	ofTotal   bool // "step 0 of 200000": the M is the total
+	total     bool // the number is the total
+	samples   bool
+	epochsOf  bool // "8 of 60 epochs": the M is the number of epochs
+	epochs    bool
+	perEpochs bool // the number is that of batches in an epoch
+}
+
 func (r *Reader) planPair(b []byte, p *pair) {
-	if p.val < 1 && p.of < 1 || p.unit || p.val != float64(int64(p.val)) || p.val > 1e12 {
+	if p.unit || p.val < 1 && p.of < 1 || p.val != float64(int64(p.val)) {
 		return
 	}
-	v := int64(p.val)
+	r.plan.read(r.planOf(b, p), p.val, p.of)
+}
+
+// planOf is what the words around the pair say; what the number is does not matter.
+func (r *Reader) planOf(b []byte, p *pair) (op planOp) {
 	if len(p.key) > 0 {
-		c := r.known(p.key).role
+		k := r.known(p.key).role
+		c := k
 		if c == countsGlobal && (hasFold(p.key, "total_timesteps") || hasFold(p.key, "total-timesteps") || hasFold(p.key, "total_steps")) {
 			c = plansSteps
 		}
 		if c == notCounter || c == countsSteps || c == countsBatches || c == countsOther {
 			c = phrasePlan(b[:p.at])
 		}
-		aside := r.plan.aside && (c == plansSamples || c == plansBatchSize)
-		if v > 0 && !aside && !(c == plansBatches && evalWords(b[:p.at])) {
-			r.plan.take(c, v)
+		if c.planned() && !(c == plansBatches && evalWords(b[:p.at])) {
+			op.takes = c
 		}
-		if k := r.known(p.key).role; k == countsSteps && p.of >= 1 && contains(b[p.at:p.end], " of ") { // "starting at step 0 of 200000"
-			r.plan.total = int64(p.of)
-		} else if k == countsSteps && p.sep != ' ' && p.of < 0 && hasFold(p.key, "iterations") {
-			r.plan.total = v
-		}
+		op.ofTotal = k == countsSteps && contains(b[p.at:p.end], " of ") // "starting at step 0 of 200000"
+		op.total = k == countsSteps && p.sep != ' ' && p.of < 0 && hasFold(p.key, "iterations")
 	}
 	switch rest := skipSpace(b[p.end:]); {
 	case hasFold(rest, "samples") && has(skipSpace(b), "Train on"):
-		r.plan.samples = v
-	case hasFold(rest, "epochs") && p.of >= 1: // "after 8 of 60 epochs"
-		r.plan.epochs = int64(p.of)
-	case hasFold(rest, "epochs") && (len(rest) == 6 || !isWord(rest[6])) && planVerb(b[:p.at]):
-		r.plan.epochs = v
+		op.samples = true
+	case hasFold(rest, "epochs"):
+		op.epochsOf = p.of >= 0 // "after 8 of 60 epochs"
+		op.epochs = (len(rest) == 6 || !isWord(rest[6])) && planVerb(b[:p.at])
 	case hasFold(rest, "steps per epoch"), hasFold(rest, "iterations per epoch"), hasFold(rest, "batches per epoch"):
-		r.plan.batches = v
+		op.perEpochs = true
+	}
+	return op
+}
+
+// planned reports whether a role is one of a plan.
+func (k role) planned() bool {
+	return k == plansSteps || k == plansEpochs || k == plansBatches || k == plansSamples || k == plansBatchSize
+}
+
+// read takes the number that an op is about, and the M beside it.
+func (p *plan) read(op planOp, val, of float64) {
+	if val < 1 && of < 1 || val != float64(int64(val)) || val > 1e12 {
+		return
+	}
+	v := int64(val)
+	if v > 0 && !(p.aside && (op.takes == plansSamples || op.takes == plansBatchSize)) {
+		p.take(op.takes, v)
+	}
+	switch {
+	case op.ofTotal && of >= 1:
+		p.total = int64(of)
+	case op.total:
+		p.total = v
+	}
+	switch {
+	case op.samples:
+		p.samples = v
+	case op.epochsOf && of >= 1:
+		p.epochs = int64(of)
+	case op.epochs:
+		p.epochs = v
+	case op.perEpochs:
+		p.batches = v
 	}
 }
 

@@ -23,6 +23,16 @@ type Prefix struct {
 // ParsePrefix reads the prefix of a cleaned line. Prefixes may stand one behind
 // another: a pod's before a rank's.
 func ParsePrefix(line []byte) Prefix {
+	p := Launcher(line)
+	p.Own(line)
+	return p
+}
+
+// Own reads the program's own stamp, behind the launchers' part.
+func (p *Prefix) Own(line []byte) { p.stamp(line[p.Len:]) }
+
+// Launcher reads the launchers' part of the prefix alone.
+func Launcher(line []byte) Prefix {
 	p := Prefix{Rank: run.NoRank}
 	for range 4 {
 		n := p.launcher(line[p.Len:])
@@ -31,7 +41,6 @@ func ParsePrefix(line []byte) Prefix {
 		}
 		p.Len += n
 	}
-	p.stamp(line[p.Len:])
 	return p
 }
 

@@ -9,33 +9,33 @@ import (
 // one line alone does not tell: batches per epoch, the number of epochs, whether
 // counting begins at 0 or 1, table headers, and where a restart began.
 type Reader struct {
-	formats    []format
-	out        Reading
-	values     []Value
-	pairBuf    []pair
-	memo       map[string]known
-	plan       plan
-	course     course
-	bars       bars
-	head       headline
-	box        table
-	cols       columns
-	textBuf    []byte // the text of a JSON string
-	cleanBuf   []byte
-	depth      int     // of lines within lines
-	family     string  // of the training lines that the general reader read
-	kin        *family // that wrote the last line of one
-	yoloZero   bool    // epochs are counted from 0, up to the number printed
-	yoloNames  []string
-	restart    bool // a line since the last reading spoke of resuming
-	restored   int64
-	resumedAt  int64 // the step that a line says training is resumed from, -1 for none
-	dictsAlone int   // dicts since a bar moved
-	lesson     lesson
-	drawnNames [maxValues]string
-	spots      int            // where the part of the line that is read begins
-	pairAt     int            // the pair whose value is added
-	sources    [maxValues]int // the pairs of values
+	formats      []format
+	out          Reading
+	values       []Value
+	pairBuf      []pair
+	memo         map[string]known
+	plan         plan
+	course       course
+	bars         bars
+	head         headline
+	box          table
+	cols         columns
+	textBuf      []byte // the text of a JSON string
+	cleanBuf     []byte
+	depth        int     // of lines within lines
+	family       string  // of the training lines that the general reader read
+	kin          *family // that wrote the last line of one
+	yoloZero     bool    // epochs are counted from 0, up to the number printed
+	yoloNames    []string
+	restart      bool // a line since the last reading spoke of resuming
+	restored     int64
+	resumedAt    int64 // the step that a line says training is resumed from, -1 for none
+	dictsAlone   int   // dicts since a bar moved
+	lesson       lesson
+	lessonValues []Value
+	spots        int            // where the part of the line that is read begins
+	pairAt       int            // the pair whose value is added
+	sources      [maxValues]int // the pairs of values
 }
 
 // NewReader returns a Reader that has seen nothing.
@@ -96,11 +96,18 @@ func (r *Reader) Line(clean []byte) (Reading, bool) {
 	return r.Marked(clean, Survey(clean))
 }
 
+// Mute reports whether a line with these marks says nothing to a reader that is
+// not in a table.
+func (m Marks) Mute() bool {
+	return m&(mCount|mEpoch|mMetric|mWord|mBlock|mPercent|mPipe|mTab|mHash|mAll) == 0
+}
+
+// Tabular reports whether the reader is in a table, where any line may be a row.
+func (r *Reader) Tabular() bool { return len(r.cols.names) != 0 || r.yoloNames != nil }
+
 // Silent reports whether a line with these marks says nothing to the reader as
 // it stands.
-func (r *Reader) Silent(m Marks) bool {
-	return m&(mCount|mEpoch|mMetric|mWord|mBlock|mPercent|mPipe|mTab|mHash|mAll) == 0 && len(r.cols.names) == 0 && r.yoloNames == nil
-}
+func (r *Reader) Silent(m Marks) bool { return m.Mute() && !r.Tabular() }
 
 // Marked is Line for a line whose marks are known.
 func (r *Reader) Marked(clean []byte, m Marks) (Reading, bool) {

@@ -5,22 +5,35 @@ import (
 	"time"
 )
 
-// stamp reads the program's own time and level at the start of b.
-func (p *Prefix) stamp(b []byte) {
+// stamp reads the program's own time and level at the start of b. It returns
+// where the time stands, -1 when there is none, and how far it looked.
+func (p *Prefix) stamp(b []byte) (at, seen int) {
 	if len(b) < 4 || isSpace(b[0]) || b[0] >= 'a' && b[0] <= 'z' && !has(b, "time=") && !has(b, "level=") {
-		return // a stamp begins the line, with a number, a sign or a capital
+		return -1, 0 // a stamp begins the line, with a number, a sign or a capital
 	}
-	if len(b) > 120 {
-		b = b[:120]
+	if len(b) > stampReach {
+		b = b[:stampReach]
 	}
 	if has(b, mllogMark) {
 		p.Time = mllogTime(b)
-		return
+		return -1, len(b)
 	}
+	at, rest := p.words(b)
+	return at, len(b) - len(rest)
+}
+
+// stampReach is how far into a line a stamp is looked for.
+const stampReach = 120
+
+// words reads the first words of a line. It returns where the time stands, and
+// what it did not look at.
+func (p *Prefix) words(b []byte) (at int, rest []byte) {
+	at = -1
+	whole := len(b)
 	for words := 0; len(b) > 0 && words < 7; words++ {
 		b = skipSigns(b)
 		if len(b) == 0 {
-			return
+			return at, nil
 		}
 		switch c := b[0]; {
 		case isDigit(c):
@@ -30,7 +43,7 @@ func (p *Prefix) stamp(b []byte) {
 				continue
 			}
 			if p.Time.IsZero() {
-				p.Time = t
+				p.Time, at = t, whole-len(b)
 			}
 			b = b[n:]
 			continue
@@ -39,15 +52,20 @@ func (p *Prefix) stamp(b []byte) {
 				if p.Level == "" {
 					p.Level = l
 				}
-				p.behindPlace(b)
-				return
+				if !p.Time.IsZero() || !bytes.Contains(b, []byte(".py:")) {
+					return at, b[min(len(b), len("level=warning")):]
+				}
+				if i := p.behindPlace(b); i > 0 {
+					at = whole - len(b) + i
+				}
+				return at, nil
 			}
 			if l, n := glog(b); n > 0 {
 				p.Level = l
-				return
+				return at, b[n+len(" 15:04:05"):]
 			}
 			if t, n := namedTime(b); n > 0 {
-				p.Time = t
+				p.Time, at = t, whole-len(b)
 				b = b[n:]
 				continue
 			}
@@ -57,20 +75,25 @@ func (p *Prefix) stamp(b []byte) {
 		}
 		b = skipStampWord(b)
 	}
+	return at, b
 }
 
 // behindPlace reads the time that the Hugging Face loggers put behind level and
-// place: "INFO|trainer.py:414] 2025-01-18 23:30:10,118 >> ".
-func (p *Prefix) behindPlace(b []byte) {
+// place, "INFO|trainer.py:414] 2025-01-18 23:30:10,118 >> ", and returns where it
+// begins, 0 when there is none.
+func (p *Prefix) behindPlace(b []byte) int {
 	i := bytes.Index(b, []byte(".py:"))
-	if !p.Time.IsZero() || i < 0 || bytes.IndexByte(b[:i], '|') < 0 {
-		return
+	if bytes.IndexByte(b[:i], '|') < 0 {
+		return 0
 	}
 	if j := bytes.Index(b[i:], []byte("] ")); j > 0 && j < 12 {
-		if t, n := parseTime(b[i+j+len("] "):]); n > 0 {
+		at := i + j + len("] ")
+		if t, n := parseTime(b[at:]); n > 0 {
 			p.Time = t
+			return at
 		}
 	}
+	return 0
 }
 
 func skipSigns(b []byte) []byte {
@@ -286,18 +309,28 @@ func namedTime(b []byte) (time.Time, int) {
 	return time.Time{}, 0
 }
 
+// timeKeys are the members that an entry tells its time in.
+var timeKeys = [...]string{`"timestamp"`, `"time"`, `"ts"`, `"@timestamp"`, `"asctime"`, `"receiveTimestamp"`}
+
+// timeMember is where the value of the entry's member k begins, -1 when it has none.
+func timeMember(b []byte, k string) int {
+	rest, ok := after(b, k)
+	if !ok {
+		return -1
+	}
+	for len(rest) > 0 && (rest[0] == ':' || rest[0] == ' ' || rest[0] == '"') {
+		rest = rest[1:]
+	}
+	return len(b) - len(rest)
+}
+
 // jsonTime is the time that an entry carries under one of the usual keys.
 func jsonTime(b []byte) time.Time {
-	for _, k := range [...]string{`"timestamp"`, `"time"`, `"ts"`, `"@timestamp"`, `"asctime"`, `"receiveTimestamp"`} {
-		rest, ok := after(b, k)
-		if !ok {
-			continue
-		}
-		for len(rest) > 0 && (rest[0] == ':' || rest[0] == ' ' || rest[0] == '"') {
-			rest = rest[1:]
-		}
-		if t, n := parseTime(rest); n > 0 {
-			return t
+	for _, k := range timeKeys {
+		if i := timeMember(b, k); i >= 0 {
+			if t, n := parseTime(b[i:]); n > 0 {
+				return t
+			}
 		}
 	}
 	return time.Time{}

@@ -12,12 +12,8 @@ func (r *Reader) add(name string, v float64) {
 	}
 }
 
-// keepNames keeps the names of the values for the lesson.
-func (r *Reader) keepNames() {
-	for i := range r.values {
-		r.drawnNames[i] = r.values[i].Name
-	}
-}
+// keepValues keeps the values for the lesson, under the names they have in the line.
+func (r *Reader) keepValues() { r.lessonValues = append(r.lessonValues[:0], r.values...) }
 
 func hasValue(vs []Value, name string) bool {
 	for i := range vs {

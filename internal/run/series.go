@@ -16,18 +16,19 @@ type Point struct {
 // maximum, counts and every early non-finite value, and a shape of at most
 // maxPoints evenly thinned samples.
 type Series struct {
+	// What each sample touches stands first.
 	Name            string
 	Count           int
 	NonFinite       int
-	First, Last     Point
+	NonFiniteAtEnd  int // length of the non-finite run at the very end
+	stride, skipped int32
+	low, high       float64 // Min.Value and Max.Value
+	Last            Point
+	points          kept
+	First           Point
 	Min, Max        Point
 	FirstNonFinite  *Point
 	LastFinite      *Point // the finite value before the first non-finite one
-	NonFiniteAtEnd  int    // length of the non-finite run at the very end
-	Points          []Point
-	stride, skipped int
-	lastFinite      Point
-	anyFinite       bool
 }
 
 const maxPoints = 4096
@@ -37,61 +38,67 @@ func (s *Series) Add(p Point) {
 	if s.Count == 0 {
 		s.First, s.stride = p, 1
 	}
+	if p.Value-p.Value != 0 {
+		s.lose(p)
+	} else {
+		if s.Count == s.NonFinite {
+			s.Min, s.Max, s.low, s.high = p, p, p.Value, p.Value
+		} else if p.Value < s.low {
+			s.Min, s.low = p, p.Value
+		} else if p.Value > s.high {
+			s.Max, s.high = p, p.Value
+		}
+		s.NonFiniteAtEnd = 0
+	}
 	s.Count++
 	s.Last = p
-	if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
-		s.NonFinite++
-		s.NonFiniteAtEnd++
-		if s.FirstNonFinite == nil {
-			q := p
-			s.FirstNonFinite = &q
-			if s.anyFinite {
-				l := s.lastFinite
-				s.LastFinite = &l
-			}
-		}
-	} else {
-		s.NonFiniteAtEnd = 0
-		if !s.anyFinite || p.Value < s.Min.Value {
-			s.Min = p
-		}
-		if !s.anyFinite || p.Value > s.Max.Value {
-			s.Max = p
-		}
-		s.anyFinite, s.lastFinite = true, p
+	if s.skipped++; s.skipped >= s.stride {
+		s.keep(&p)
 	}
-	s.keep(p)
 }
 
-func (s *Series) keep(p Point) {
-	s.skipped++
-	if s.skipped < s.stride {
-		return
+// lose takes a value that is not finite.
+func (s *Series) lose(p Point) {
+	if s.NonFinite++; s.NonFinite == 1 {
+		first := p
+		s.FirstNonFinite = &first
+		if s.Count > 0 { // all before it were finite
+			last := s.Last
+			s.LastFinite = &last
+		}
 	}
-	s.skipped = 0
-	s.Points = append(s.Points, p)
-	if len(s.Points) < maxPoints {
-		return
-	}
-	half := s.Points[:0]
-	for i := 0; i < len(s.Points); i += 2 {
-		half = append(half, s.Points[i])
-	}
-	s.Points, s.stride = half, s.stride*2
+	s.NonFiniteAtEnd++
 }
+
+func (s *Series) keep(p *Point) {
+	s.skipped = 0
+	if s.points.add(p); s.points.len() == maxPoints {
+		s.points.halve()
+		s.stride *= 2
+	}
+}
+
+// Points lists the kept samples, in order.
+func (s *Series) Points() []Point { return slices.Clip(s.points.all()) }
+
+// Kept is how many samples are kept.
+func (s *Series) Kept() int { return s.points.len() }
+
+// Point is the kept sample i, counted from 0.
+func (s *Series) Point(i int) Point { return s.points.at(i) }
 
 // Finite reports whether any finite value was seen.
-func (s *Series) Finite() bool { return s != nil && s.anyFinite }
+func (s *Series) Finite() bool { return s != nil && s.Count > s.NonFinite }
 
 // Values are the kept finite values in order.
 func (s *Series) Values() []float64 {
 	if s == nil {
 		return nil
 	}
-	v := make([]float64, 0, len(s.Points))
-	for _, p := range s.Points {
-		if !math.IsNaN(p.Value) && !math.IsInf(p.Value, 0) {
-			v = append(v, p.Value)
+	v := make([]float64, 0, s.Kept())
+	for i := range s.Kept() {
+		if x := s.Point(i).Value; !math.IsNaN(x) && !math.IsInf(x, 0) {
+			v = append(v, x)
 		}
 	}
 	return v
@@ -130,4 +137,4 @@ func Median(v []float64) float64 {
 }
 
 // Stride is how many samples each kept point stands for.
-func (s *Series) Stride() int { return max(1, s.stride) }
+func (s *Series) Stride() int { return max(1, int(s.stride)) }

@@ -25,9 +25,15 @@ type Scanner struct {
 	lits   []literal
 	bitmap [1 << bitmapBits / 64]uint64
 	// An open hash table from windows to runs of entries.
-	keys []uint32
-	runs [][]entry
-	mask uint32
+	slots   []slot
+	mask    uint32
+	entries []entry
+}
+
+// slot is a window and where its entries are; n is 0 in an empty one.
+type slot struct {
+	window   uint32
+	first, n int32
 }
 
 // Hit is one occurrence of a literal: of which pattern, and where it begins.
@@ -38,9 +44,13 @@ type literal struct {
 	id   int
 }
 
+// entry is a literal that holds a window, and eight of its bytes, that of which it
+// has fewer: most places where the window stands differ in these.
 type entry struct {
-	lit   int32
-	delta int32 // offset of the window in the literal
+	word, keep uint64
+	back       int32 // from the window to these bytes
+	delta      int32 // and to the beginning of the literal
+	lit        int32
 }
 
 // Compile builds a scanner. Literals[i] lists the any-of literals of pattern i.
@@ -59,20 +69,43 @@ func Compile(literals [][]string) (*Scanner, error) {
 
 // build makes the tables; region is where in a literal the windows begin.
 func build(lits []literal, region func(string) int) *Scanner {
-	s := &Scanner{lits: lits}
-	size := uint32(64)
-	for int(size) < 16*len(lits) {
+	size := 64
+	for size < 16*len(lits) {
 		size *= 2
 	}
-	s.keys, s.runs, s.mask = make([]uint32, size), make([][]entry, size), size-1
+	s := &Scanner{lits: lits, slots: make([]slot, size), mask: uint32(size - 1), entries: make([]entry, 4*len(lits))}
+	at := make([]int, len(lits))
 	for n := range lits {
-		l := lits[n].text
-		at := region(l)
-		for d := at; d < at+4; d++ {
-			s.add(window(l, d), entry{int32(n), int32(d)})
+		at[n] = region(lits[n].text)
+		for d := at[n]; d < at[n]+4; d++ {
+			s.slot(window(lits[n].text, d)).n++
+		}
+	}
+	end := int32(0)
+	for i := range s.slots {
+		end += s.slots[i].n
+		s.slots[i].first = end
+	}
+	for n := range lits {
+		for d := at[n]; d < at[n]+4; d++ {
+			w := s.slot(window(lits[n].text, d))
+			w.first--
+			s.entries[w.first] = newEntry(lits[n].text, n, at[n], d)
 		}
 	}
 	return s
+}
+
+// newEntry is the entry for the window at d of the literal, whose region begins at.
+func newEntry(l string, lit, at, d int) entry {
+	e := entry{delta: int32(d), lit: int32(lit)}
+	from := max(0, min(at, len(l)-8))
+	e.back = int32(d - from)
+	for k := 0; k < 8 && from+k < len(l); k++ {
+		e.word |= uint64(l[from+k]) << (8 * k)
+		e.keep |= 0xff << (8 * k)
+	}
+	return e
 }
 
 // window is the folded window of a literal at d.
@@ -80,15 +113,16 @@ func window(l string, d int) uint32 {
 	return uint32(l[d]) | uint32(l[d+1])<<8 | uint32(l[d+2])<<16 | uint32(l[d+3])<<24 | fold
 }
 
-func (s *Scanner) add(w uint32, e entry) {
+// slot is the slot of a window, which is entered if it is not yet.
+func (s *Scanner) slot(w uint32) *slot {
 	h := hash(w)
 	s.bitmap[h>>6] |= 1 << (h & 63)
 	p := h & s.mask
-	for s.runs[p] != nil && s.keys[p] != w {
+	for s.slots[p].n > 0 && s.slots[p].window != w {
 		p = (p + 1) & s.mask
 	}
-	s.keys[p] = w
-	s.runs[p] = append(s.runs[p], e)
+	s.slots[p].window = w
+	return &s.slots[p]
 }
 
 // Block appends to hits every occurrence of a literal in b, in the order of the
@@ -122,18 +156,24 @@ func (s *Scanner) Block(b []byte, hits []Hit) []Hit {
 // at looks up the window at i and compares the literals that hold it.
 func (s *Scanner) at(b []byte, i int, hits []Hit) []Hit {
 	w := binary.LittleEndian.Uint32(b[i:]) | fold
-	for p := hash(w) & s.mask; s.runs[p] != nil; p = (p + 1) & s.mask {
-		if s.keys[p] != w {
+	p := hash(w) & s.mask
+	for s.slots[p].window != w {
+		if s.slots[p].n == 0 {
+			return hits
+		}
+		p = (p + 1) & s.mask
+	}
+	first := s.slots[p].first
+	for k := range s.entries[first : first+s.slots[p].n] {
+		e := &s.entries[int(first)+k]
+		if o := i - int(e.back); o >= 0 && o+8 <= len(b) && (binary.LittleEndian.Uint64(b[o:])|fold<<32|fold)&e.keep != e.word {
 			continue
 		}
-		for _, e := range s.runs[p] {
-			at := i - int(e.delta)
-			l := &s.lits[e.lit]
-			if at >= 0 && at+len(l.text) <= len(b) && equalFold(b[at:at+len(l.text)], l.text) {
-				hits = append(hits, Hit{l.id, at})
-			}
+		at := i - int(e.delta)
+		l := &s.lits[e.lit]
+		if at >= 0 && at+len(l.text) <= len(b) && equalFold(b[at:at+len(l.text)], l.text) {
+			hits = append(hits, Hit{l.id, at})
 		}
-		break
 	}
 	return hits
 }

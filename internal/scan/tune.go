@@ -19,13 +19,13 @@ func (c *Sample) Add(text []byte) {
 	}
 }
 
-// of is how often the windows of a 7-byte region of the literal occur.
-func (c *Sample) of(l string, at int) int {
-	n := 0
-	for d := at; d < at+4; d++ {
-		n += int(c.counts[hash(window(l, d))])
+// of is how often each window of the literal occurs; it is written to dst.
+func (c *Sample) of(l string, dst []int) []int {
+	dst = dst[:0]
+	for d := 0; d+4 <= len(l); d++ {
+		dst = append(dst, int(c.counts[hash(window(l, d))]))
 	}
-	return n
+	return dst
 }
 
 // Tune returns a scanner of the same literals that is quicker on text like the
@@ -35,15 +35,17 @@ func (s *Scanner) Tune(c *Sample) *Scanner {
 	if c.counts == nil {
 		return s
 	}
+	var of []int
 	return build(s.lits, func(l string) int {
+		of = c.of(l, of)
 		best, at := -1, 0
-		for i := 0; i+MinLiteral <= len(l); i++ {
-			if n := c.of(l, i); best < 0 || n < best {
+		for i := 0; i+3 < len(of); i++ {
+			if n := of[i] + of[i+1] + of[i+2] + of[i+3]; best < 0 || n < best {
 				best, at = n, i
 			}
 		}
 		if best == 0 { // several do not occur at all: which is rare elsewhere?
-			return rarestOf(l, func(i int) bool { return c.of(l, i) == 0 })
+			return rarestOf(l, func(i int) bool { return of[i]+of[i+1]+of[i+2]+of[i+3] == 0 })
 		}
 		return at
 	})

@@ -14,19 +14,20 @@ import (
 // schedule was given fewer steps than the training has, and the rest trains nothing.
 func scheduleOver(f *casefile.File) []failure.Sighting {
 	s, m := f.Series("lr"), f.Main()
-	if !s.Finite() || m == nil || s.Last.Value != 0 || s.Max.Value <= 0 || len(s.Points) < 20 {
+	if !s.Finite() || m == nil || s.Last.Value != 0 || s.Max.Value <= 0 || s.Kept() < 20 {
 		return nil
 	}
-	zero, exact := len(s.Points), false
-	for i := len(s.Points) - 1; i >= 0 && s.Points[i].Value == 0; i-- {
+	pts := s.Points()
+	zero, exact := len(pts), false
+	for i := len(pts) - 1; i >= 0 && pts[i].Value == 0; i-- {
 		zero = i
 	}
-	for _, p := range s.Points[:zero] {
+	for _, p := range pts[:zero] {
 		exact = exact || digits(p.Value)
 	}
-	from := s.Points[min(zero, len(s.Points)-1)]
+	from := pts[min(zero, len(pts)-1)]
 	end := max(m.Progress().Total, s.Last.Step)
-	if !exact || len(s.Points)-zero < 10 || zero == 0 || from.Step <= 0 || float64(from.Step) > 0.6*float64(end) {
+	if !exact || len(pts)-zero < 10 || zero == 0 || from.Step <= 0 || float64(from.Step) > 0.6*float64(end) {
 		return nil
 	}
 	return []failure.Sighting{{

@@ -50,7 +50,7 @@ var (
 // gradientsExplode compares the end of grad_norm with its early median.
 func gradientsExplode(f *casefile.File) (float64, []casefile.Evidence) {
 	s := f.Series("grad_norm")
-	if s == nil || len(s.Points) < 10 || !s.Finite() {
+	if s == nil || s.Kept() < 10 || !s.Finite() {
 		return 0, nil
 	}
 	v := s.Values()

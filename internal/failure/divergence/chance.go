@@ -26,7 +26,7 @@ func predictsUniform(f *casefile.File) []failure.Sighting {
 			continue
 		}
 		last := acc[len(acc)-1]
-		end := run.Median(loss.Values()[max(0, len(loss.Points)-5):])
+		end := run.Median(loss.Values()[max(0, loss.Kept()-5):])
 		if !isUniform(last, end) || len(acc) > 1 && !isUniform(acc[len(acc)-2], end) && (last > 0.1 || acc[len(acc)-2] > 2*last) {
 			continue // one evaluation (or one batch of it) may be so by chance
 		}
@@ -34,7 +34,7 @@ func predictsUniform(f *casefile.File) []failure.Sighting {
 		for _, a := range acc {
 			best = math.Max(best, a)
 		}
-		smooth := medians(loss.Points, 3)
+		smooth := medians(loss.Points(), 3)
 		for _, v := range smooth[:max(0, len(smooth)-2)] {
 			lowest = math.Min(lowest, v)
 		}

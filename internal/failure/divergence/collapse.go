@@ -15,7 +15,7 @@ import (
 // ten from the first value to the last: the output is uniform and stays so.
 func lossNeverMoves(f *casefile.File) []failure.Sighting {
 	s := f.Series("loss")
-	if !s.Finite() || len(s.Points) < 40 || s.NonFinite > 0 || objectiveChanges(f) {
+	if !s.Finite() || s.Kept() < 40 || s.NonFinite > 0 || objectiveChanges(f) {
 		return nil
 	}
 	if m := f.Main(); m != nil && m.LastStep >= 0 && m.LastStep < 1000 && m.Progress().Epoch < 1 {
@@ -23,8 +23,8 @@ func lossNeverMoves(f *casefile.File) []failure.Sighting {
 	}
 	v := s.Values()
 	head, tail := run.Median(v[:len(v)/10]), run.Median(v[len(v)-len(v)/10:])
-	smooth := medians(s.Points, 5)
-	if head < 0.5 || math.Abs(head-tail) > 0.002*head || spread(s.Points, smooth) > 0.002*head || !uniform(head) {
+	smooth := medians(s.Points(), 5)
+	if head < 0.5 || math.Abs(head-tail) > 0.002*head || spread(s.Points(), smooth) > 0.002*head || !uniform(head) {
 		return nil
 	}
 	return []failure.Sighting{{
@@ -77,10 +77,10 @@ func fidExplodes(f *casefile.File) []failure.Sighting {
 // began or below, for the last fifth of the run.
 func rewardCollapse(f *casefile.File) []failure.Sighting {
 	s := firstOf(f, "reward", "rewards", "ep_rew_mean", "rollout/ep_rew_mean", "episode_reward_mean", "mean_reward", "critic/rewards/mean", "episodic_return")
-	if s == nil || len(s.Points) < 40 || !s.Finite() {
+	if s == nil || s.Kept() < 40 || !s.Finite() {
 		return nil
 	}
-	smooth := medians(s.Points, max(3, len(s.Points)/20|1))
+	smooth := medians(s.Points(), max(3, s.Kept()/20|1))
 	best, at := math.Inf(-1), 0
 	for i, v := range smooth {
 		if v > best {
@@ -90,7 +90,7 @@ func rewardCollapse(f *casefile.File) []failure.Sighting {
 	first := run.Median(smooth[:3])
 	tail := smooth[len(smooth)-len(smooth)/5:]
 	gained := best - first
-	if gained <= 0 || gained < 6*spread(s.Points, smooth) || at < len(smooth)/10 || at > len(smooth)*4/5 {
+	if gained <= 0 || gained < 6*spread(s.Points(), smooth) || at < len(smooth)/10 || at > len(smooth)*4/5 {
 		return nil
 	}
 	for _, v := range tail {
@@ -98,7 +98,7 @@ func rewardCollapse(f *casefile.File) []failure.Sighting {
 			return nil
 		}
 	}
-	p := s.Points[min(len(s.Points)-1, onset(negated(smooth), at, -best, 0.1*gained))]
+	p := s.Point(min(s.Kept()-1, onset(negated(smooth), at, -best, 0.1*gained)))
 	return []failure.Sighting{{
 		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "policy-drift", Rank: run.NoRank, Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref),
 		Also: []run.Ref{s.Last.Ref}, Status: report.Diverged,

@@ -93,7 +93,7 @@ func sinceRewind(s *run.Series) []run.Point {
 		return nil
 	}
 	var out []run.Point
-	for _, p := range s.Points {
+	for _, p := range s.Points() {
 		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
 			continue
 		}
@@ -306,7 +306,7 @@ func firstOf(f *casefile.File, names ...string) *run.Series {
 
 // climbOf is the first point above a level.
 func climbOf(s *run.Series, level float64) run.Point {
-	for _, p := range s.Points {
+	for _, p := range s.Points() {
 		if p.Value > level {
 			return p
 		}

@@ -48,7 +48,7 @@ func perplexityAbsurd(f *casefile.File) []failure.Sighting {
 func rewardFalls(f *casefile.File) []failure.Sighting {
 	for _, s := range f.AllSeries() {
 		n := strings.ToLower(strings.ReplaceAll(s.Name, " ", "_"))
-		if !rewardNames[n[strings.LastIndexByte(n, '/')+1:]] || len(s.Points) < 10 || !s.Finite() {
+		if !rewardNames[n[strings.LastIndexByte(n, '/')+1:]] || s.Kept() < 10 || !s.Finite() {
 			continue
 		}
 		v := s.Values()

@@ -55,7 +55,7 @@ func isPart(name string) bool {
 // answers must not leave its level by an order of magnitude, whatever the loss.
 func preferenceCollapse(f *casefile.File) []failure.Sighting {
 	s := firstOf(f, "rewards/chosen", "train/rewards/chosen")
-	if !s.Finite() || len(s.Points) < minPoints {
+	if !s.Finite() || s.Kept() < minPoints {
 		return nil
 	}
 	v := s.Values()
@@ -72,7 +72,7 @@ func preferenceCollapse(f *casefile.File) []failure.Sighting {
 }
 
 func climbBelow(s *run.Series, level float64) run.Point {
-	for _, p := range s.Points {
+	for _, p := range s.Points() {
 		if p.Value < level {
 			return p
 		}

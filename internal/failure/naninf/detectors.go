@@ -102,7 +102,7 @@ func firstOfLastRun(s *run.Series) run.Point {
 	if s.NonFinite == s.NonFiniteAtEnd {
 		return p
 	}
-	for _, q := range slices.Backward(s.Points) {
+	for _, q := range slices.Backward(s.Points()) {
 		if !math.IsNaN(q.Value) && !math.IsInf(q.Value, 0) {
 			break
 		}
@@ -115,12 +115,12 @@ func firstOfLastRun(s *run.Series) run.Point {
 // that print nan as 0.
 func lossMasked(f *casefile.File) []failure.Sighting {
 	loss := f.Series("loss")
-	if loss == nil || len(loss.Points) < 2 {
+	if loss == nil || loss.Kept() < 2 {
 		return nil
 	}
 	zeros, start := 0, run.Point{}
 	before := math.NaN()
-	for _, p := range slices.Backward(loss.Points) {
+	for _, p := range slices.Backward(loss.Points()) {
 		if p.Value != 0 {
 			before = p.Value
 			break
@@ -230,7 +230,7 @@ func settled(s *run.Series) bool {
 		return false
 	}
 	var v []float64
-	for _, p := range s.Points {
+	for _, p := range s.Points() {
 		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
 			break
 		}
