@@ -8,6 +8,10 @@ func (r *Reader) espnet(l line, out *Reading) bool {
 		r.espnetBegins(l.b[:i])
 		return false
 	}
+	if i := bytes.Index(l.b, []byte("epoch results: [train]")); i > 0 && isDigit(l.b[i-1]) {
+		r.espnetResults(l.b[i:], out)
+		return true
+	}
 	i := bytes.Index(l.b, []byte("epoch:"))
 	if i < 1 || !isDigit(l.b[i-1]) {
 		return false
@@ -42,6 +46,23 @@ func (r *Reader) espnet(l line, out *Reading) bool {
 	out.Values, out.Phase = r.values, PhaseTrain
 	r.advance(r.place(out.Format, spot{epoch: e, epochs: -1, batch: last, batches: -1, base: 1, done: true}), out)
 	return true
+}
+
+// espnetResults reads the means of an epoch: of training, then of validation.
+func (r *Reader) espnetResults(b []byte, out *Reading) {
+	_, valid, _ := bytes.Cut(b, []byte("[valid]"))
+	valid, _, _ = bytes.Cut(valid, []byte("[att_plot]"))
+	for _, p := range r.pairs(valid) {
+		name := r.metric(valid, &p)
+		if name == "" {
+			name = r.spelled(valid, &p)
+		}
+		if name != "" {
+			r.add("eval_"+name, p.val)
+		}
+	}
+	out.Values, out.Phase = r.values, PhaseEval
+	r.here(out)
 }
 
 // espnetBegins reads the "1/50" before "epoch started".

@@ -73,7 +73,7 @@ var formats = []format{
 	{"transformers", mDigit | mBrace, mColon, (*Reader).transformers},
 	{"transformers", mDigit, mMetric | mWord | mCount, (*Reader).metricsBlock},
 	{"keras", mDigit | mSlash, mBracket | mBlock | mColon | mCount, (*Reader).keras},
-	{"espnet", mDigit | mEpoch | mColon, mSlash | mCount, (*Reader).espnet},
+	{"espnet", mDigit | mEpoch | mColon, mSlash | mCount | mBracket, (*Reader).espnet},
 	{"namespaced", mDigit | mEq | mSlash, mMetric | mWord, (*Reader).namespaced},
 	{"darknet", mDigit | mColon | mMetric, mComma, (*Reader).darknet},
 	{"ml-agents", mDigit | mColon | mCount, mBracket, (*Reader).mlAgents},

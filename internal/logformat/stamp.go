@@ -257,10 +257,10 @@ func digits(b []byte) int {
 	return v
 }
 
-// epochTime reads seconds since 1970 of this century's ten digits.
+// epochTime reads seconds since 1970, of the years 2001 to 2036.
 func epochTime(b []byte) (time.Time, int) {
 	v, n := integer(b)
-	if n != 10 || v < 1_000_000_000 || n < len(b) && isWord(b[n]) {
+	if n != 10 || v < 1_000_000_000 || v >= 2_100_000_000 || n < len(b) && isWord(b[n]) {
 		return time.Time{}, 0
 	}
 	if n+1 >= len(b) || b[n] != '.' || !isDigit(b[n+1]) {
