@@ -63,6 +63,9 @@ type eventKey struct {
 // at least two steps forward were reported later, or, where its rank reports
 // none, on the run's main reader. A sticky sign never recovers by itself.
 func (f *File) Recovered(e *Event) bool {
+	if e.Stream != nil && f.relaunched(e.Stream, e.LastRef.Line) {
+		return true
+	}
 	if e.Sign.Sticky {
 		return false
 	}
@@ -72,7 +75,7 @@ func (f *File) Recovered(e *Event) bool {
 	if (e.Trace != nil || abort.MatchString(e.Text)) && e.Stream.silent(e.Rank, e.Order) {
 		return false
 	}
-	return f.WentOn(e.Stream, e.Rank, e.advances, e.At)
+	return !e.Stream.showsOthers(e.LastRef.Line) && f.WentOn(e.Stream, e.Rank, e.advances, e.At)
 }
 
 // silent reports whether a rank says nothing any more after a place, though

@@ -84,8 +84,11 @@ const wentOnFor = 12
 // survived reports whether the program handled the exception and went on: it had
 // more to say, and no other exception of that rank ended it later.
 func (f *File) survived(t *Traceback) bool {
-	if !t.Handled || t.ignored {
-		return t.ignored
+	if t.ignored || f.relaunched(t.Stream, t.Ref.Line) {
+		return true
+	}
+	if !t.Handled {
+		return false
 	}
 	if r := t.Stream.progressReader(t.Rank); r != nil && r.Advances > t.advances {
 		return true

@@ -6,7 +6,9 @@ package judge
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -83,7 +85,7 @@ func collectBut(b *failure.Book, f *casefile.File, but report.Class) []*suspect 
 		})
 	}
 	for _, s := range out {
-		s.recovered = s.recovered || byLimit.MatchString(s.text) && succeeded(f, s)
+		s.recovered = s.recovered || byLimit.MatchString(s.text) && succeeded(f, s) || requeued(s)
 	}
 	for _, c := range b.Classes {
 		if c.ID == but {
@@ -100,6 +102,24 @@ func collectBut(b *failure.Book, f *casefile.File, but report.Class) []*suspect 
 
 // ownRank is how ProcessGroupNCCL names the rank that speaks.
 var ownRank = regexp.MustCompile(`ProcessGroup\w+\.cpp:\d+\] \[(?:PG [^\]]*)?Rank (\d+)\]`)
+
+// requeued reports whether a row of a job table, that says how an attempt ended, is
+// followed by one that says that the same job was completed.
+func requeued(s *suspect) bool {
+	w := strings.Fields(s.text)
+	if len(w) < 3 || s.stream == nil || !jobRow.MatchString(s.text) {
+		return false
+	}
+	for _, l := range slices.Concat(s.stream.Head, s.stream.Tail) {
+		if v := strings.Fields(l.Text); l.Ref.Line > s.ref.Line && len(v) > 1 && v[0] == w[0] && slices.Contains(v[1:], "COMPLETED") {
+			return true
+		}
+	}
+	return false
+}
+
+// jobRow is a row of sacct: a job's number and its state in capitals.
+var jobRow = regexp.MustCompile(`^\s*\d+(?:[_.+]\S+)?\s.*\b[A-Z]+_?[A-Z]+\b`)
 
 // succeeded reports whether another attempt of the run began after a scheduler
 // had ended this one, and failed in its own way: then that is the one to judge.

@@ -1,0 +1,71 @@
+package casefile
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/report"
+)
+
+// relaunched reports whether the program was started again after a line, in the
+// same log, and nothing failed since: the line with which the log begins comes
+// again. It knows the lines that are kept, those of the beginning and the end.
+func (f *File) relaunched(s *Stream, line int) bool {
+	again := s.begunAgain()
+	if again <= line {
+		return false
+	}
+	for _, t := range f.Tracebacks {
+		if t.Stream == s && t.Ref.Line > again && !t.ignored {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(f.Events, func(e *Event) bool {
+		return e.Stream == s && e.Sign.Role == report.RoleCause && e.LastRef.Line > again
+	})
+}
+
+const (
+	opening   = 12 // shorter lines are no program's own first words
+	launches  = 20 // a line that comes more often is one of its usual ones
+	goesOnFor = 3  // lines that a start must be followed by
+)
+
+var (
+	number     = regexp.MustCompile(`\d+`)
+	noGreeting = regexp.MustCompile(`(?i)traceback|warn|error|exception|^\s|[│╭=*#-]{4}|\bstep|\bepoch|\biter|loss|\d%|[{}\[\]]\s*$`)
+)
+
+// begunAgain is the number of the last line that repeats the log's first words,
+// 0 when none does.
+func (s *Stream) begunAgain() int {
+	if len(s.Head) < 2 || s.Kind != "" && s.Kind != "log" {
+		return 0
+	}
+	first := number.ReplaceAllString(s.Head[0].Text, "0")
+	if len(strings.Trim(first, "0-:., TZ")) < opening || noGreeting.MatchString(first) {
+		return 0
+	}
+	last, n := 0, 0
+	for _, l := range slices.Concat(s.Head[1:], s.Tail) {
+		if len(l.Text) >= opening && l.Ref.Line > last && l.Rank == s.Head[0].Rank && number.ReplaceAllString(l.Text, "0") == first {
+			last, n = l.Ref.Line, n+1
+		}
+	}
+	if n > launches || s.Lines-last < goesOnFor {
+		return 0
+	}
+	return last
+}
+
+// showsOthers reports whether somebody printed a file behind a line of a terminal's
+// transcript: the steps in it may be those of another run.
+func (s *Stream) showsOthers(line int) bool {
+	if s == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.Tail, func(l Line) bool { return l.Ref.Line > line && shownFile.MatchString(l.Text) })
+}
+
+var shownFile = regexp.MustCompile(`^(?:\S+@\S+[#$] |[$#] )(?:sudo )?(?:tail|cat|head|grep|less|sed|awk|zcat)\b`)
