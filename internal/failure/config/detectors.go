@@ -24,6 +24,11 @@ var detectors = []failure.Detector{
 		Run:  scheduleOver,
 	},
 	{
+		Name: "learning-rate-zero",
+		Doc:  "Every learning rate is 0 from the first reading to the last.",
+		Run:  rateIsZero,
+	},
+	{
 		Name: "equal-looking-mismatch",
 		Doc:  "Two values that a check calls different although they print alike: one is a string.",
 		Run:  equalLooking,

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
@@ -45,4 +47,36 @@ func digits(v float64) bool {
 	}
 	m := v / math.Pow(10, math.Floor(math.Log10(v))) * 100
 	return math.Abs(math.Mod(math.Round(m), 10)) > 0
+}
+
+var rounded = regexp.MustCompile(`\b0\.00+(?:[^e\d]|$)`)
+
+// rateIsZero finds a run whose every learning rate is 0 from the first reading to
+// the last: it trains nothing.
+func rateIsZero(f *casefile.File) []failure.Sighting {
+	var first *run.Series
+	for _, s := range f.AllSeries() {
+		n := strings.ToLower(s.Name)
+		if n != "lr" && n != "learning_rate" && !strings.HasPrefix(n, "lr/") && !strings.HasPrefix(n, "lr-") && !strings.HasSuffix(n, "/lr") {
+			continue
+		}
+		if !s.Finite() || s.NonFinite > 0 || s.Max.Value != 0 || s.Min.Value != 0 {
+			return nil
+		}
+		if first == nil || s.Count > first.Count {
+			first = s.Series
+		}
+	}
+	loss := f.Series("loss")
+	if first != nil && rounded.MatchString(f.TextAt(first.First.Ref)) {
+		return nil // "0.0000" may be a small rate
+	}
+	if first == nil || first.Count < 20 || !loss.Finite() || loss.Count < 10 {
+		return nil
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: 0.74, Cause: "schedule-too-short", Rank: run.NoRank, Step: first.First.Step, Ref: first.First.Ref, Text: f.TextAt(first.First.Ref),
+		Also: []run.Ref{first.Last.Ref}, Status: report.Degraded,
+		Says: fmt.Sprintf("%s is 0 in all of %d readings: no update changes anything.", first.Name, first.Count),
+	}}
 }

@@ -34,3 +34,28 @@ func TestScheduleOver(t *testing.T) {
 		})
 	}
 }
+
+func TestRateIsZero(t *testing.T) {
+	log := func(lr string) string {
+		var b strings.Builder
+		for i := 1; i <= 40; i++ {
+			fmt.Fprintf(&b, "step %d/1200 | loss %.4f | lr %s\n", i*20, 2+0.001*float64(i%3), lr)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name, log string
+		want      int
+	}{
+		{"exactly zero", log("0.0"), 1},
+		{"in scientific form", log("0.000e+00"), 1},
+		{"four decimals round a small rate", log("0.0000"), 0},
+		{"a rate", log("1e-5"), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := failuretest.Run(t, report.Config, "learning-rate-zero", failuretest.File(t, c.log)); len(got) != c.want {
+				t.Errorf("want %d sightings, got %+v", c.want, got)
+			}
+		})
+	}
+}

@@ -63,6 +63,16 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{realignSpans},
 	},
 	{
+		Name:  "vocabulary-differs",
+		Root:  "The text was not prepared as the vocabulary was (words against pieces, another case or tokenizer), so a large part of the tokens is unknown and the model learns to predict exactly that.",
+		Fixes: []report.Fix{sameTokens},
+	},
+	{
+		Name:  "labels-unseen",
+		Root:  "The loader does not find the label files of the training images (another folder, name or suffix, upper case), takes them for backgrounds, and the model is taught that they hold nothing.",
+		Fixes: []report.Fix{listFiles, rightPath},
+	},
+	{
 		Name:  "input-ran-out",
 		Root:  "The input gave fewer batches than the run asked for: steps per epoch times epochs, or the share of one worker, exceed what the data holds.",
 		Fixes: []report.Fix{fitSteps, repeatInput},

@@ -23,6 +23,11 @@ var detectors = []failure.Detector{
 		Run:  nearlyAllFiltered,
 	},
 	{
+		Name: "labels-unseen",
+		Doc:  "Nearly all training images count as background while those of the validation have labels.",
+		Run:  labelsUnseen,
+	},
+	{
 		Name: "annotations-lost",
 		Doc:  "Annotated spans were left out because no token begins where they do, and the score stays at nothing.",
 		Run:  annotationsLost,

@@ -14,7 +14,7 @@ import (
 // nearlyAllFiltered compares what a filter threw away with what it left: twenty
 // times as much is a wrong limit or unit, not a cleaning.
 func nearlyAllFiltered(f *casefile.File) []failure.Sighting {
-	for _, e := range f.EventsOf("samples-filtered") {
+	for _, e := range append(f.EventsOf("samples-filtered"), f.EventsOf("images-removed")...) {
 		dropped := count(e.Groups["dropped"])
 		kept := count(e.Groups["kept"])
 		also := []run.Ref{}
@@ -74,6 +74,24 @@ func annotationsLost(f *casefile.File) []failure.Sighting {
 			Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: 0.76, Cause: "spans-misaligned", Rank: lost[0].Rank, Step: -1, Ref: lost[0].Ref, Text: lost[0].Text,
 			Also: []run.Ref{s.Last.Ref}, Status: report.Degraded,
 			Says: fmt.Sprintf("Annotated spans do not lie on token boundaries and were left out, and %s is %.2g in all of %d evaluations.", name, s.Max.Value, s.Count),
+		}}
+	}
+	return nil
+}
+
+// labelsUnseen finds training images of which nearly all count as background while
+// those of the validation have labels: their label files are not where, or not
+// named as, the loader looks.
+func labelsUnseen(f *casefile.File) []failure.Sighting {
+	val := f.EventsOf("validation-images-labelled")
+	for _, e := range f.EventsOf("images-without-labels") {
+		kept, dropped := count(e.Groups["kept"]), count(e.Groups["dropped"])
+		if dropped < 50 || dropped < 4*kept || len(val) == 0 || count(val[0].Groups["dropped"]) > count(val[0].Groups["kept"]) {
+			continue
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: 0.76, Cause: "labels-unseen", Rank: e.Rank, Step: -1, Ref: e.Ref, Text: e.Text, Also: []run.Ref{val[0].Ref}, Status: report.Degraded,
+			Says: fmt.Sprintf("%d of %d training images count as background, but hardly one of the validation.", dropped, dropped+kept),
 		}}
 	}
 	return nil

@@ -29,6 +29,11 @@ var (
 		Risk:   report.NeedsApproval, ExpectedImpact: "the entities reach the model", Validate: "the conversion gives no misalignment warning for 95 % of the spans; the score leaves 0 within some evaluations",
 		TimeToTrySeconds: 1800, Confidence: 0.88, Impact: 0.95, Reversible: true,
 	}
+	sameTokens = report.Fix{
+		Action: "Apply the tokenizer (BPE codes, SentencePiece model, casing) that the dictionary was made with to all splits, and prepare the data again",
+		Risk:   report.NeedsApproval, ExpectedImpact: "the model sees the text", Validate: "less than 1 % of the tokens is replaced by <unk>",
+		TimeToTrySeconds: 1800, Confidence: 0.88, Impact: 0.95, Reversible: true,
+	}
 	listFiles = report.Fix{
 		Action: "Compare the paths of the dataset's list or config with what lies on the disk of this machine (mounts, symlinks, upper and lower case)",
 		Risk:   report.Safe, ExpectedImpact: "shows which folder or files are missing", Validate: "the count of files found equals the count that the list names",

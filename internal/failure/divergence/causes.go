@@ -22,6 +22,14 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{clip, rollBackLower, stabilise},
 	},
 	{
+		Name: "posterior-collapse",
+		Root: "Posterior collapse: the decoder is strong enough to do without the latent code, and the divergence weighed in full from the first step drove the posterior onto the prior before the code was of any use.",
+		Fixes: []report.Fix{{
+			Action: "Anneal the weight of the divergence from 0 (cyclically), allow free bits per unit, or weaken the decoder (word dropout)", Risk: report.NeedsApproval, ExpectedImpact: "the latent code is used",
+			Validate: "the divergence stays above 1 nat and more than half of the units are active after 5 epochs", TimeToTrySeconds: 3600, Confidence: 0.8, Impact: 0.9, Reversible: true,
+		}},
+	},
+	{
 		Name: "unscaled-target",
 		Root: "The loss starts at the square of the target's scale: the targets are not normalised, so the first gradients are huge for this learning rate and the loss explodes within a few batches.",
 		When: unscaledTarget,

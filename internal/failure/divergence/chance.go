@@ -3,6 +3,7 @@ package divergence
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,8 +26,13 @@ func predictsUniform(f *casefile.File) []failure.Sighting {
 		if len(acc) < 1 || !loss.Finite() || loss.NonFinite > 0 || objectiveChanges(f) {
 			continue
 		}
-		last := acc[len(acc)-1]
 		end := run.Median(loss.Values()[max(0, loss.Kept()-5):])
+		if last := acc[len(acc)-1]; !isUniform(last, end) && isUniform(last/100, end) && perCent.MatchString(f.TextAt(f.Series(p.acc).Last.Ref)) {
+			for i := range acc {
+				acc[i] /= 100
+			}
+		}
+		last := acc[len(acc)-1]
 		if !isUniform(last, end) || len(acc) > 1 && !isUniform(acc[len(acc)-2], end) && (last > 0.1 || acc[len(acc)-2] > 2*last) {
 			continue // one evaluation (or one batch of it) may be so by chance
 		}
@@ -44,7 +50,7 @@ func predictsUniform(f *casefile.File) []failure.Sighting {
 			says = fmt.Sprintf("Accuracy fell from %.4g back to %.4g", best, last)
 		case lowest <= 0.8*end && len(smooth) > minPoints:
 			says = fmt.Sprintf("The loss had fallen to %.4g and is back at %.4g", lowest, end)
-		case loss.Last.Step >= longTrained && best < 1.5*last:
+		case loss.Last.Step >= longTrained && (best < 1.5*last || last < 0.1 && run.Median(acc) < 1.5*last):
 			says = fmt.Sprintf("After %d steps accuracy is %.4g", loss.Last.Step, last)
 		default:
 			continue
@@ -86,6 +92,9 @@ func learningUndone(f *casefile.File) []failure.Sighting {
 		Says: fmt.Sprintf("The loss had fallen from %.4g to %.4g, rose back to %.4g and stands there.", first, smooth[lo], run.Median(tail)),
 	}}
 }
+
+// perCent are the words of scores that run to 100.
+var perCent = regexp.MustCompile(`(?i)(?:acc|prec)\w*@\d|\btop-?\d|%`)
 
 // isUniform reports whether an accuracy and a cross entropy belong to uniform
 // guesses. Near one half hard problems come close to it, too: there both must fit.

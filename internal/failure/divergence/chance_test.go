@@ -52,6 +52,12 @@ func TestCollapses(t *testing.T) {
 		{"a good score that saturates", "same-score-always", classifier(80, 10, func(i int) float64 { return 0.1 + wave(i) }, func(int) float64 { return 0.97 }), 0},
 		{"a perplexity cut at exp(100)", "perplexity-absurd", strings.Repeat("Step 50/1000; acc: 0.06; ppl: 26881171418161356094253400435962903554686976.00; xent: 5377.84; lr: 2.0\n", 8), 1},
 		{"a large perplexity that falls", "perplexity-absurd", ppl(func(i int) float64 { return 1e9 / float64(i*i*i*i) }), 0},
+		{"a latent code that is not used", "posterior-collapse", vae(func(i int) float64 { return 2.1 / math.Pow(4, float64(i)) }), 1},
+		{"a latent code that is used", "posterior-collapse", vae(func(i int) float64 { return 2 + 6/float64(i+1) }), 0},
+		{"boosting that overshoots in each round", "loss-explosion", rounds(func(i int) float64 { return 50 * math.Pow(1.3, float64(i)) }), 1},
+		{"boosting that learns", "loss-explosion", rounds(func(i int) float64 { return 50 / float64(i+1) }), 0},
+		{"one per cent of a thousand classes, said in per cent", "predicts-uniform", strings.ReplaceAll(classifier(80, 100, func(i int) float64 { return 6.91 + wave(i) }, func(int) float64 { return 0.1 }), "eval_accuracy", "eval_acc@1"), 1},
+		{"a masked language model on its plateau", "predicts-uniform", classifier(80, 100, func(i int) float64 { return 6.91 + wave(i) }, func(int) float64 { return 0.1 }), 0},
 		{"a reward that only falls", "reward-falls", reward(func(i int) float64 { return 1 - float64(i*i)/4 }), 1},
 		{"a reward that grows", "reward-falls", reward(func(i int) float64 { return float64(i) }), 0},
 		{"a reward that dips and comes back", "reward-falls", reward(func(i int) float64 { return float64((i-10)*(i-10)) / 4 }), 0},
@@ -68,6 +74,22 @@ func ppl(f func(i int) float64) string {
 	var b strings.Builder
 	for i := 1; i <= 30; i++ {
 		fmt.Fprintf(&b, "step %d loss 4.2 ppl %.1f\n", i, f(i))
+	}
+	return b.String()
+}
+
+func vae(kl func(i int) float64) string {
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, "epoch %d/30 | loss %.3f | recon %.3f | kl %.6f\n", i+1, 400-float64(i), 398-float64(i), kl(i))
+	}
+	return b.String()
+}
+
+func rounds(f func(i int) float64) string {
+	var b strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&b, "[%d]\ttrain-rmse:%.5f\ttest-rmse:%.5f\n", i, f(i), 1.01*f(i))
 	}
 	return b.String()
 }

@@ -23,6 +23,7 @@ var detectors = []failure.Detector{
 	{Name: "loss-never-moves", Doc: "The loss stands still at its first value: nothing is learnt.", Run: lossNeverMoves},
 	{Name: "predicts-uniform", Doc: "Accuracy and loss are those of uniform guesses, though the model had been better or was trained for long.", Run: predictsUniform},
 	{Name: "learning-undone", Doc: "The loss had fallen, rose back to where it began and stands there.", Run: learningUndone},
+	{Name: "posterior-collapse", Doc: "The divergence of a variational autoencoder fell to nothing: its latent code is not used.", Run: posteriorCollapse},
 	{Name: "same-score-always", Doc: "An evaluation score is the same number each time and the loss stands still.", Run: sameScore},
 	{Name: "perplexity-absurd", Doc: "The perplexity lies beyond any vocabulary and does not come down.", Run: perplexityAbsurd},
 	{Name: "reward-falls", Doc: "A reward goes down all the way, far beyond the spread of its early values.", Run: rewardFalls},
@@ -242,8 +243,9 @@ func exploded(s *run.Series, pts []run.Point) *climb {
 	return nil
 }
 
-// headlong reports whether the last values grew in every reading, the last five
-// by more than half each, to more than a thousand times the value they left.
+// headlong reports whether the last values grew in every reading, ten of them or
+// the last five by more than half each, to more than a thousand times the value
+// that they left.
 func headlong(v []float64) bool {
 	from := len(v) - 1
 	for from > 0 && v[from-1] > 0 && v[from] > v[from-1] {
@@ -251,6 +253,9 @@ func headlong(v []float64) bool {
 	}
 	if len(v)-from < 6 || v[len(v)-1] < 1e3*v[from] || v[len(v)-1] < 100 {
 		return false
+	}
+	if len(v)-from >= 10 {
+		return true
 	}
 	for i := len(v) - 4; i < len(v); i++ {
 		if v[i] < 1.5*v[i-1] {
@@ -262,6 +267,9 @@ func headlong(v []float64) bool {
 
 func isLoss(name string) bool {
 	n := strings.ToLower(name)
+	if strings.HasSuffix(n, "-rmse") || strings.HasSuffix(n, "-logloss") || strings.HasSuffix(n, "-mae") { // boosting: "train-rmse"
+		return true
+	}
 	return strings.Contains(n, "loss") && !strings.Contains(n, "scale") && !strings.HasPrefix(n, "eval")
 }
 
@@ -281,7 +289,9 @@ func policyCollapse(f *casefile.File) []failure.Sighting {
 	begin, end := run.Median(r[:max(3, len(r)/10)]), run.Median(r[len(r)-max(3, len(r)/10):])
 	best := reward.Max.Value
 	negative := late < -5 && late < -5*math.Abs(early) && run.Trend(k) < -0.6 // an estimate that goes below zero is paid for
-	if !negative && (late < 10 || late < 100*early) || end > begin || best-end < 0.8*(best-reward.Min.Value) {
+	gone := end <= begin && best-end >= 0.8*(best-reward.Min.Value)
+	paid := negative && f.Has("ppo-kl-negative") // the reward may well go up by it
+	if !negative && (late < 10 || late < 100*early) || !gone && !paid {
 		return nil
 	}
 	p := climbOf(kl, 10*max(early, 0.1))
@@ -291,7 +301,7 @@ func policyCollapse(f *casefile.File) []failure.Sighting {
 	return []failure.Sighting{{
 		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.75, Cause: "policy-drift", Rank: run.NoRank, Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref),
 		Also: []run.Ref{kl.Last.Ref}, Status: report.Diverged,
-		Says: fmt.Sprintf("%s went from %.3g to %.3g and %s fell from %.3g to %.3g.", kl.Name, early, late, reward.Name, best, end),
+		Says: fmt.Sprintf("%s went from %.3g to %.3g and %s from %.3g (at best %.3g) to %.3g.", kl.Name, early, late, reward.Name, begin, best, end),
 	}}
 }
 

@@ -3,6 +3,7 @@ package divergence
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -75,3 +76,34 @@ var rewardNames = map[string]bool{
 	"reward": true, "rewards": true, "mean_reward": true, "ep_rew_mean": true, "episode_reward": true, "episode_reward_mean": true,
 	"episodic_return": true, "average_reward": true, "avg_reward": true, "episode_return_mean": true, "return": true,
 }
+
+// posteriorCollapse finds a variational autoencoder whose latent code says nothing:
+// the divergence fell to nothing while the reconstruction is still being learnt.
+func posteriorCollapse(f *casefile.File) []failure.Sighting {
+	var kl *run.Series
+	recon := false
+	for _, s := range f.AllSeries() {
+		n := strings.ToLower(s.Name)
+		n = n[strings.LastIndexAny(n, "/ ")+1:]
+		n = strings.TrimPrefix(n, "train_")
+		recon = recon || strings.HasPrefix(n, "rec") || strings.HasPrefix(n, "nll")
+		if vaeNames[n] && (kl == nil || s.Count > kl.Count) {
+			kl = s.Series
+		}
+	}
+	if !recon || !kl.Finite() || kl.NonFinite > 0 || kl.Count < 8 || kl.First.Value < 0.05 {
+		return nil
+	}
+	v := kl.Values()
+	late := v[len(v)-max(3, len(v)/4):]
+	if slices.Max(late) > 0.01 || slices.Max(late) > 0.01*kl.Max.Value {
+		return nil
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "posterior-collapse", Rank: run.NoRank, Step: kl.Last.Step, Ref: kl.Last.Ref, Text: f.TextAt(kl.Last.Ref),
+		Also: []run.Ref{kl.First.Ref}, Status: report.Degraded,
+		Says: fmt.Sprintf("%s fell from %.4g to %.2g: the latent code tells the decoder nothing.", kl.Name, kl.Max.Value, kl.Last.Value),
+	}}
+}
+
+var vaeNames = map[string]bool{"kl": true, "kld": true, "kl_loss": true, "kl_div": true, "kld_loss": true, "kl_divergence": true}

@@ -108,6 +108,14 @@ var causes = []failure.Cause{
 		}},
 	},
 	{
+		Name: "target-leak",
+		Root: "An input of the validation data tells the answer (a field that is filled only after the outcome, a statistic over the target), and it is not there when the model is used; the score says nothing about new data.",
+		Fixes: []report.Fix{{
+			Action: "Take out the inputs that are known only after the outcome (begin with the most important ones) and train again, split by time", Risk: report.NeedsApproval, ExpectedImpact: "an honest metric",
+			Validate: "the validation score lies near the one on later data", TimeToTrySeconds: 3600, Confidence: 0.85, Impact: 0.9, Reversible: true,
+		}},
+	},
+	{
 		Name: "leakage",
 		Root: "The evaluation set is not independent of the training set: samples of it, or copies, were trained on, so the metric says nothing about new data.",
 		Fixes: []report.Fix{{

@@ -44,6 +44,8 @@ var detectors = []failure.Detector{
 	{Name: "eval-padded-right", Doc: "Generated texts score badly, their prompts were padded on the right and the loss is good.", Run: paddedRight},
 	{Name: "eval-no-ground-truth", Doc: "The evaluation of boxes has nothing to compare with while training has boxes.", Run: noGroundTruth},
 	{Name: "eval-own-against-coco", Doc: "The trainer's own average precision is good and pycocotools finds nothing in the same predictions.", Run: ownAgainstCOCO},
+	{Name: "eval-leaks", Doc: "An area under the curve is all but perfect in validation and poor on other data.", Run: leaks},
+	{Name: "eval-decodes-another", Doc: "A recogniser with a good validation accuracy gets hardly a word right when it decodes.", Run: decodesAnother},
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 

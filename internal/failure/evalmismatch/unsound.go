@@ -136,3 +136,47 @@ func noGroundTruth(f *casefile.File) []failure.Sighting {
 	}
 	return nil
 }
+
+// leaks finds an area under the curve that is all but perfect on one split and
+// poor on another one of the same model: an input tells the answer there.
+func leaks(f *casefile.File) []failure.Sighting {
+	var best, worst *casefile.Event
+	top, low := 0.0, 1.0
+	for _, e := range f.EventsOf("auc-line") {
+		v, ok := value(e)
+		switch split := strings.ToLower(e.Groups["split"]); {
+		case !ok || split == "":
+		case v > top && strings.HasPrefix(split, "val"):
+			top, best = v, e
+		case v < low && !strings.HasPrefix(split, "val"):
+			low, worst = v, e
+		}
+	}
+	if best == nil || worst == nil || top < 0.999 || low > 0.85 {
+		return nil
+	}
+	s := sighting(0.76, "target-leak", run.Point{Step: best.Step, Ref: best.Ref}, f, fmt.Sprintf("The area under the curve is %.5g in the validation and %.4g on other data of the same task: no honest model loses so much.", top, low))
+	s.Text = best.Text
+	s.Also = []run.Ref{worst.Ref}
+	return []failure.Sighting{s}
+}
+
+// decodesAnother finds a recogniser that reads its validation data well in training
+// and gets hardly a word right when it decodes.
+func decodesAnother(f *casefile.File) []failure.Sighting {
+	for _, name := range []string{"eval_accuracy", "accuracy"} {
+		acc := fraction(f.Series(name))
+		if acc == nil || acc.Last.Value < 0.8 {
+			continue
+		}
+		for _, e := range f.EventsOf("asr-score-row") {
+			if v, ok := value(e); ok && v >= 75 {
+				s := sighting(0.74, "two-ways", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("Decoding gets %.4g %% of the words wrong at a validation accuracy of %.4g: it does not use the vocabulary or the model of the training.", v, acc.Last.Value))
+				s.Text = e.Text
+				s.Also = []run.Ref{acc.Last.Ref}
+				return []failure.Sighting{s}
+			}
+		}
+	}
+	return nil
+}

@@ -17,6 +17,7 @@ var detectors = []failure.Detector{
 	{Name: "loss-non-finite", Doc: "A loss column is NaN or Inf and stays so to the end.", Run: lossNonFinite},
 	{Name: "loss-masked-zero", Doc: "A loss that fell to exactly 0 while another metric is NaN: the logger hides NaN as 0.", Run: lossMasked},
 	{Name: "loss-vanished", Doc: "The loss column stopped while the steps went on and NaN iterations are counted.", Run: lossVanished},
+	{Name: "no-finite-gradient", Doc: "The gradient norm is non-finite in every reading, or the loss scale decayed to 0, and nothing is learnt.", Run: noFiniteGradient},
 	{Name: "nan-iterations", Doc: "The framework's own counter of NaN iterations rises.", Run: nanIterations},
 }
 
@@ -120,7 +121,11 @@ func lossMasked(f *casefile.File) []failure.Sighting {
 	}
 	zeros, start := 0, run.Point{}
 	before := math.NaN()
-	for _, p := range slices.Backward(loss.Points()) {
+	pts := loss.Points()
+	if n := len(pts); n > 4 && pts[n-1].Value != 0 && pts[n-2].Value == 0 && pts[n-3].Value == 0 {
+		pts = pts[:n-1] // the mean that a summary states
+	}
+	for _, p := range slices.Backward(pts) {
 		if p.Value != 0 {
 			before = p.Value
 			break
@@ -247,4 +252,36 @@ func at(step int64) string {
 		return "the start"
 	}
 	return fmt.Sprintf("step %d", step)
+}
+
+// noFiniteGradient finds a run whose every update is skipped: all gradient norms
+// are NaN or Inf, or the loss scale has been halved to nothing, while the loss,
+// finite as it is, does not move.
+func noFiniteGradient(f *casefile.File) []failure.Sighting {
+	loss := f.Series("loss")
+	if !loss.Finite() || loss.NonFinite > 0 || loss.Count < 10 {
+		return nil
+	}
+	v := loss.Values()
+	third := max(1, len(v)/3)
+	if run.Median(v[len(v)-third:]) < 0.97*run.Median(v[:third]) {
+		return nil // it learns: a norm that is not computed is printed so, too
+	}
+	for _, s := range f.AllSeries() {
+		n := strings.ToLower(s.Name)
+		norm := strings.Contains(n, "grad") && strings.Contains(n, "norm") && s.Count >= 10 && s.NonFinite == s.Count
+		scale := (n == "scale" || strings.HasSuffix(n, "loss_scale") || strings.HasSuffix(n, "grad_scale") || n == "scaler") && s.Count >= 10 && s.NonFinite == 0 && s.Max.Value >= 2 && s.Last.Value < 1e-6
+		if !norm && !scale {
+			continue
+		}
+		says := fmt.Sprintf("%s is NaN or Inf in all of %d readings and the loss stands at %.4g: no update was made.", s.Name, s.Count, loss.Last.Value)
+		if scale {
+			says = fmt.Sprintf("%s was halved from %.4g to %.2g and the loss stands at %.4g: each update overflowed and was skipped.", s.Name, s.Max.Value, s.Last.Value, loss.Last.Value)
+		}
+		return []failure.Sighting{{
+			Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.84, Cause: "fp16-overflow", Rank: s.Rank, Step: s.First.Step, Ref: s.First.Ref, Text: f.TextAt(s.First.Ref),
+			Also: []run.Ref{s.Last.Ref}, Says: says, Status: report.Degraded,
+		}}
+	}
+	return nil
 }

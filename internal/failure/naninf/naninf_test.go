@@ -111,3 +111,28 @@ func TestVanishedColumn(t *testing.T) {
 		t.Errorf("want the column to vanish after step 100, got %+v", got)
 	}
 }
+
+func TestNoFiniteGradient(t *testing.T) {
+	still := func(i int) string { return fmt.Sprintf("%.4f grad_norm: nan", 1.95+0.001*float64(i%3)) }
+	for _, c := range []struct {
+		name, log string
+		want      int
+	}{
+		{"every norm is NaN and nothing is learnt", lines(30, "step %d/%d loss: %s", still), 1},
+		{"the norm is not computed, the loss falls", lines(30, "step %d/%d loss: %s", func(i int) string { return fmt.Sprintf("%.4f grad_norm: nan", 2/float64(i)) }), 0},
+		{"one norm is NaN", lines(30, "step %d/%d loss: %s", func(i int) string {
+			if i == 4 {
+				return still(i)
+			}
+			return "1.95 grad_norm: 0.7"
+		}), 0},
+		{"the scale was halved to nothing", lines(30, "step %d/%d loss: %s", func(i int) string { return fmt.Sprintf("1.95 loss_scale: %g", 32768/float64(uint64(1)<<(2*i))) }), 1},
+		{"a scale that holds", lines(30, "step %d/%d loss: %s", func(int) string { return "1.95 loss_scale: 1024" }), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := run(t, "no-finite-gradient", c.log); len(got) != c.want {
+				t.Errorf("want %d sightings, got %+v", c.want, got)
+			}
+		})
+	}
+}
