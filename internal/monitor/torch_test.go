@@ -26,7 +26,8 @@ import (
 type torchWatch struct {
 	scenario string
 	ranks    int // 0: no launcher
-	want     []report.AnomalyType
+	want     []report.AnomalyType // one of these
+	before   report.AnomalyType   // and this, before it happens
 	state    report.TerminalState
 	decision report.Decision
 	ends     bool // by itself; else the test ends it
@@ -40,6 +41,7 @@ var torchWatches = []torchWatch{
 	{scenario: "sigkill", want: []report.AnomalyType{report.AnomalyCrash, report.AnomalyOOM}, state: report.StateFailed, decision: report.NoGo, ends: true},
 	{scenario: "host-oom", want: []report.AnomalyType{report.AnomalyOOM}, state: report.StateFailed, decision: report.NoGo, ends: true},
 	{scenario: "disk-full", want: []report.AnomalyType{report.AnomalyCheckpointFailure}, state: report.StateFailed, decision: report.NoGo, ends: true},
+	{scenario: "disk-fills", want: []report.AnomalyType{report.AnomalyCheckpointFailure}, before: report.AnomalyDiskFilling, state: report.StateFailed, decision: report.NoGo, ends: true},
 	{scenario: "slow", want: []report.AnomalyType{report.AnomalySlowThroughput}, state: report.StateSucceeded, decision: report.Go, ends: true},
 	{scenario: "loader-hang", want: []report.AnomalyType{report.AnomalyStalled}, state: report.StateFailed, decision: report.NoGo},
 	{scenario: "hang", ranks: 2, want: []report.AnomalyType{report.AnomalyStalled, report.AnomalyDistributedError}, state: report.StateFailed, decision: report.NoGo, ends: true},
@@ -49,12 +51,15 @@ var torchWatches = []torchWatch{
 // torch.
 func TestTorch(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts ten PyTorch runs")
+		t.Skip("starts eleven PyTorch runs")
 	}
 	python := torchPython(t)
 	for _, w := range torchWatches {
 		t.Run(w.scenario, func(t *testing.T) {
 			dir := t.TempDir()
+			if w.scenario == "disk-fills" {
+				smallDisk(t, dir)
+			}
 			t.Chdir(dir)
 			t.Setenv("STEP_SECONDS", "0.12")
 			t.Setenv("OMP_NUM_THREADS", "1")
@@ -62,6 +67,19 @@ func TestTorch(t *testing.T) {
 			w.watch(t, python, dir)
 		})
 	}
+}
+
+// smallDisk mounts a file system of 18 MB on a folder.
+func smallDisk(t *testing.T, dir string) {
+	t.Helper()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=18m", "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("no file system of its own (needs the right to mount): %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
 }
 
 func torchPython(t *testing.T) string {
@@ -82,7 +100,7 @@ func (w *torchWatch) watch(t *testing.T, python, dir string) {
 	if w.ranks > 0 {
 		args = []string{python, filepath.Join(scripts, "launch.py"), "--nproc_per_node", fmt.Sprint(w.ranks), "--master_addr", "127.0.0.1", "--master_port", fmt.Sprint(freePort(t)), args[1], w.scenario}
 	}
-	src, err := sourceall.Start(t.Context(), source.Launch{Args: args, Dir: dir, LogDir: dir}, source.Options{Watch: true})
+	src, err := sourceall.Start(t.Context(), source.Launch{Args: args, Dir: dir, LogDir: t.TempDir()}, source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +139,9 @@ func (w *torchWatch) check(t *testing.T, r *report.WatchReport) {
 	got := types(r.Anomalies)
 	if !slices.ContainsFunc(got, func(a report.AnomalyType) bool { return slices.Contains(w.want, a) }) && len(w.want) > 0 || len(w.want) == 0 && len(got) > 0 {
 		t.Errorf("want one of %v, got %v", w.want, got)
+	}
+	if i := slices.Index(got, w.before); w.before != "" && (i < 0 || i > slices.Index(got, w.want[0])) {
+		t.Errorf("want %s before %s, got %v", w.before, w.want[0], got)
 	}
 	if w.state == report.StateSucceeded && r.TotalSteps != 60 {
 		t.Errorf("want 60 steps, got %d", r.TotalSteps)

@@ -86,7 +86,10 @@ def save(model, step):
     path = f"checkpoint-{step}.pt"
     if SCENARIO == "disk-full" and step == 40:
         os.symlink("/dev/full", path)
-    torch.save({"model": model.state_dict(), "step": step}, path)
+    state = {"model": model.state_dict(), "step": step}
+    if SCENARIO == "disk-fills":
+        state["history"] = torch.zeros(1 << 20)
+    torch.save(state, path)
     print(f"saved {path}", flush=True)
 
 
@@ -154,7 +157,7 @@ def main():
         opt.step()
         if RANK == 0:
             print(f"step {step}/{STEPS} loss {loss.item():.4f} grad_norm {norm.item():.3f} lr {rate(step):.4f}", flush=True)
-            if step % 20 == 0:
+            if step % (10 if SCENARIO == "disk-fills" else 20) == 0:
                 save(model, step)
     if RANK == 0:
         print("training complete", flush=True)
