@@ -41,7 +41,7 @@ type File struct {
 	Pulse     Pulse // the rhythm of the run's progress, over the looks
 
 	matcher      *Matcher
-	forms        *logformat.Forms
+	forms        *logformat.Forms // while streams are read
 	late         *logformat.Finder
 	nums         []float64
 	memo         *memo
@@ -55,8 +55,7 @@ type File struct {
 
 // New is an empty case file that looks for the matcher's signs.
 func New(m *Matcher) *File {
-	forms := logformat.NewForms()
-	return &File{matcher: m, forms: forms, late: forms.Late(), memo: newMemo(), samples: map[string]*run.Series{}, facts: map[string]int{}, blockSize: blockSize, readings: map[string]*reading{}}
+	return &File{matcher: m, memo: newMemo(), samples: map[string]*run.Series{}, facts: map[string]int{}, blockSize: blockSize, readings: map[string]*reading{}}
 }
 
 // Stream is what is known of one log after it was read.

@@ -82,6 +82,13 @@ func (f *File) read(ctx context.Context, streams []run.Stream) error {
 	if len(streams) == 0 {
 		return ctx.Err()
 	}
+	if f.forms == nil {
+		f.forms = logformat.NewForms()
+		f.late = f.forms.Late()
+	}
+	if f.Following { // they are larger than all that a look at a quiet run reads
+		defer func() { f.forms, f.late, f.nums = nil, nil, nil }()
+	}
 	p := f.start(ctx, f.joined(streams))
 	var rd *reading
 	for b := range p.order {
@@ -131,6 +138,11 @@ func (rd *reading) close(ctx context.Context, b *block) {
 	}
 	s.Tail, s.Bytes, s.orders = rd.kept.tail, rd.base-rd.start, rd.order
 	rd.blk, rd.origin = nil, nil
+	if f.Following {
+		for _, r := range s.Readers {
+			r.reader.Rest()
+		}
+	}
 	if b.err != nil && ctx.Err() == nil {
 		s.Err = b.err
 		f.Gaps = append(f.Gaps, run.Gap{What: s.Name, Why: fmt.Sprintf("it breaks off after %d bytes: %v", s.Bytes, b.err), Ask: "a complete copy of the file"})

@@ -47,6 +47,9 @@ func NewReader() *Reader {
 	return r
 }
 
+// Rest lets go of the last line's bytes: they may belong to a large buffer.
+func (r *Reader) Rest() { r.pairBuf, r.lesson, r.lessonValues = nil, lesson{}, nil }
+
 // line is a line with its marks.
 type line struct {
 	b   []byte
