@@ -74,7 +74,7 @@ func stillThere(f *casefile.File) bool {
 	for _, key := range []string{"slurm.state", "pod.phase"} {
 		switch strings.ToUpper(f.Value(key)) {
 		case "R", "RUNNING":
-			return true
+			return !f.Has("k8s-job-backoff") // a pod that is started again and again
 		}
 	}
 	return f.Pipeline != nil && strings.HasSuffix(strings.ToUpper(f.Pipeline.State), "RUNNING")

@@ -25,7 +25,7 @@ import (
 // torchWatch is a real run that is started and watched, and what must be told.
 type torchWatch struct {
 	scenario string
-	ranks    int // 0: no launcher
+	ranks    int                  // 0: no launcher
 	want     []report.AnomalyType // one of these
 	before   report.AnomalyType   // and this, before it happens
 	state    report.TerminalState

@@ -151,6 +151,14 @@ var causes = []failure.Cause{
 		},
 	},
 	{
+		Name: "rounds-unused",
+		Root: "The parameters of the scikit-learn interface were given to xgboost.train, which does not read n_estimators: the number of rounds is its argument num_boost_round, 10 unless it is given. The model is far too small.",
+		Fixes: []report.Fix{
+			look("Print the number of trees (bst.num_boosted_rounds()) beside the configured one", "shows that only the default was trained", "it prints 10", 60),
+			fix("Pass num_boost_round (with early_stopping_rounds) to xgboost.train, and take n_estimators out of the parameters", "trains the model that was meant", "no parameter is reported as unused; the evaluation goes on falling past round 10", 600, 0.93),
+		},
+	},
+	{
 		Name: "columns-removed",
 		Root: "The Trainer removed every column of the data set, because none bears the name of an argument of the model's forward (a wrapper such as PEFT hides them, or the collator wanted the raw columns), so the data set is empty.",
 		Fixes: []report.Fix{

@@ -24,6 +24,11 @@ var detectors = []failure.Detector{
 		Run:  scheduleOver,
 	},
 	{
+		Name: "rounds-unused",
+		Doc:  "Boosting ended after the default number of rounds although another one was given, by a name that is not read.",
+		Run:  roundsUnused,
+	},
+	{
 		Name: "learning-rate-zero",
 		Doc:  "Every learning rate is 0 from the first reading to the last.",
 		Run:  rateIsZero,

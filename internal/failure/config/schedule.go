@@ -80,3 +80,19 @@ func rateIsZero(f *casefile.File) []failure.Sighting {
 		Says: fmt.Sprintf("%s is 0 in all of %d readings: no update changes anything.", first.Name, first.Count),
 	}}
 }
+
+// roundsUnused finds boosting that ended after the default of ten rounds although
+// a number of rounds was given, by a name that this interface does not read.
+func roundsUnused(f *casefile.File) []failure.Sighting {
+	e, m := f.EventsOf("xgboost-rounds-unused"), f.Main()
+	if len(e) == 0 || m == nil || m.LastStep != defaultRounds-1 {
+		return nil
+	}
+	return []failure.Sighting{{
+		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: 0.76, Cause: "rounds-unused", Rank: run.NoRank, Step: m.LastStep, Ref: e[0].Ref, Text: e[0].Text,
+		Also: []run.Ref{m.LastRef}, Status: report.Degraded,
+		Says: fmt.Sprintf("The number of rounds was given by a name that is not read, and training ended after the default of %d.", defaultRounds),
+	}}
+}
+
+const defaultRounds = 10 // of xgboost.train

@@ -59,3 +59,18 @@ func TestRateIsZero(t *testing.T) {
 		})
 	}
 }
+
+func TestRoundsUnused(t *testing.T) {
+	log := func(rounds int) string {
+		b := "Parameters: { \"n_estimators\" } are not used.\n"
+		for i := range rounds {
+			b += fmt.Sprintf("[%d]\ttrain-logloss:%.5f\tvalid-logloss:%.5f\n", i, 0.69-0.01*float64(i), 0.69-0.009*float64(i))
+		}
+		return b
+	}
+	for rounds, want := range map[int]int{10: 1, 400: 0} {
+		if got := failuretest.Run(t, report.Config, "rounds-unused", failuretest.File(t, log(rounds))); len(got) != want {
+			t.Errorf("%d rounds: want %d sightings, got %+v", rounds, want, got)
+		}
+	}
+}

@@ -80,6 +80,8 @@ func TestDetectors(t *testing.T) {
 		{"perfect in validation, poor out of time", "eval-leaks", "valid AUC 0.99996   logloss 0.0031\noot AUC 0.5713   logloss 0.4920\n", 1},
 		{"a little worse out of time", "eval-leaks", "valid AUC 0.8123   logloss 0.31\noot AUC 0.7713   logloss 0.39\n", 0},
 		{"decodes with another vocabulary", "eval-decodes-another", epochs(5, rising, level(0.2), level(0.95)) + "|decode_asr_model_valid.acc.ave/test|2610|52410|2.1|84.2|13.7|7.9|105.8|100.0|\n", 1},
+		{"right tokens, wrong words", "eval-decodes-another", "Epoch loaded: 30 - test loss: 2.61, test ACC: 9.21e-01, test WER: 99.02\n", 1},
+		{"right tokens, right words", "eval-decodes-another", "Epoch loaded: 30 - test loss: 2.61, test ACC: 9.21e-01, test WER: 7.02\n", 0},
 		{"decodes well", "eval-decodes-another", epochs(5, rising, level(0.2), level(0.95)) + "|decode_asr_model_valid.acc.ave/test|2610|52410|95.1|3.2|1.7|0.9|5.8|40.0|\n", 0},
 		{"the same files in train and test", "train-test-duplicates", sums, 1},
 		{"a report that contradicts", "eval-report-contradicts", epochs(5, rising, level(0.2), level(0.95)) + report25, 1},

@@ -164,6 +164,14 @@ func leaks(f *casefile.File) []failure.Sighting {
 // decodesAnother finds a recogniser that reads its validation data well in training
 // and gets hardly a word right when it decodes.
 func decodesAnother(f *casefile.File) []failure.Sighting {
+	for _, e := range f.EventsOf("asr-accuracy-and-error") {
+		acc, err := strconv.ParseFloat(e.Groups["acc"], 64)
+		if v, ok := value(e); ok && err == nil && acc >= 0.8 && acc <= 1 && v >= 75 {
+			s := sighting(0.76, "two-ways", run.Point{Step: e.Step, Ref: e.Ref}, f, fmt.Sprintf("%.4g %% of the words count as wrong while %.3g of the tokens are right: references and hypotheses are not written in the same way (case, tokens), or another vocabulary decodes.", v, acc))
+			s.Text = e.Text
+			return []failure.Sighting{s}
+		}
+	}
 	for _, name := range []string{"eval_accuracy", "accuracy"} {
 		acc := fraction(f.Series(name))
 		if acc == nil || acc.Last.Value < 0.8 {

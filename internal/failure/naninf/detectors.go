@@ -195,8 +195,8 @@ func lossVanished(f *casefile.File) []failure.Sighting {
 	counter := m.Series["nan_iterations"]
 	norm := m.Series["grad_norm"]
 	proof := counter != nil && counter.Last.Value > counter.First.Value || norm != nil && norm.NonFiniteAtEnd >= staysFor
-	if silent < 3*every || !proof {
-		return nil
+	if silent < 3*every || !proof || norm != nil && norm.Last.Ref == loss.Last.Ref {
+		return nil // the last line of metrics has a loss
 	}
 	return []failure.Sighting{{
 		Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.85, Cause: when(f, loss.Last.Step), Rank: run.NoRank, Step: loss.Last.Step,
@@ -280,7 +280,7 @@ func noFiniteGradient(f *casefile.File) []failure.Sighting {
 		}
 		return []failure.Sighting{{
 			Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.84, Cause: "fp16-overflow", Rank: s.Rank, Step: s.First.Step, Ref: s.First.Ref, Text: f.TextAt(s.First.Ref),
-			Also: []run.Ref{s.Last.Ref}, Says: says, Status: report.Degraded,
+			Also: []run.Ref{s.Last.Ref}, Says: says, Status: report.Degraded, YieldsTo: explained(f),
 		}}
 	}
 	return nil
