@@ -72,8 +72,9 @@ type Stream struct {
 	Head      []Line // the first lines that say something
 	Tail      []Line // the last lines, oldest first
 	Readers   map[int]*RankReader
-	Err       error // reading broke off
-	orders    int   // how many lines there are, those that end in \r too
+	Err       error                      // reading broke off
+	orders    int                        // how many lines there are, those that end in \r too
+	again     struct{ orders, line int } // what begunAgain found, at that many lines
 	contexts  []*Context
 	lastEvent map[eventKey][]*Event
 	tracer    byRank[*Traceback] // the last traceback of each rank

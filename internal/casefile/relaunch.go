@@ -40,6 +40,13 @@ var (
 // begunAgain is the number of the last line that repeats the log's first words,
 // 0 when none does.
 func (s *Stream) begunAgain() int {
+	if s.again.orders != s.orders || s.orders == 0 {
+		s.again.orders, s.again.line = s.orders, s.findAgain()
+	}
+	return s.again.line
+}
+
+func (s *Stream) findAgain() int {
 	if len(s.Head) < 2 || s.Kind != "" && s.Kind != "log" {
 		return 0
 	}
