@@ -57,9 +57,10 @@ func (f *File) start(ctx context.Context, streams []run.Stream) *pipe {
 	for range workers + 2 {
 		p.free <- &block{done: make(chan struct{}, 1)}
 	}
+	forms := f.forms // a worker may begin when the reading has ended
 	for range workers {
 		go func() {
-			w := worker{forms: logformat.NewFinder(f.forms)}
+			w := worker{forms: logformat.NewFinder(forms)}
 			for b := range p.todo {
 				w.take(b)
 				b.done <- struct{}{}
