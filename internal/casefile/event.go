@@ -61,7 +61,8 @@ type eventKey struct {
 
 // Recovered reports whether training went on after the event: on its own rank
 // at least two steps forward were reported later, or, where its rank reports
-// none, on the run's main reader. A sticky sign never recovers by itself.
+// none, on the run's main reader; or whether the program was started again since.
+// Of these only a new start heals a sticky sign.
 func (f *File) Recovered(e *Event) bool {
 	if e.Stream != nil && f.relaunched(e.Stream, e.LastRef.Line) {
 		return true

@@ -148,12 +148,12 @@ func stageOf(t *testing.T, target string, looks int, interval time.Duration) *st
 	}
 	src, err := kind.Open(t.Context(), ref, source.Options{})
 	if err != nil {
-		return nil
+		t.Fatal(err)
 	}
 	defer src.Close()
 	o, err := src.Observe(t.Context(), nil)
 	if err != nil {
-		return nil
+		t.Fatal(err)
 	}
 	s := &stage{first: o}
 	for _, st := range o.Streams {

@@ -32,11 +32,7 @@ func scheduleOver(f *casefile.File) []failure.Sighting {
 	if !exact || len(pts)-zero < 10 || zero == 0 || from.Step <= 0 || float64(from.Step) > 0.6*float64(end) {
 		return nil
 	}
-	return []failure.Sighting{{
-		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: 0.72, Cause: "schedule-too-short", Rank: run.NoRank, Step: from.Step, Ref: from.Ref, Text: f.TextAt(from.Ref),
-		Also: []run.Ref{s.Last.Ref}, Status: report.Degraded,
-		Says: fmt.Sprintf("The learning rate is 0 from step %d of %d on: the rest of the run trains nothing.", from.Step, end),
-	}}
+	return untrained(0.72, "schedule-too-short", from, f.TextAt(from.Ref), fmt.Sprintf("The learning rate is 0 from step %d of %d on: the rest of the run trains nothing.", from.Step, end), s.Last.Ref)
 }
 
 // digits reports whether a number was printed with three significant digits or
@@ -74,11 +70,7 @@ func rateIsZero(f *casefile.File) []failure.Sighting {
 	if first == nil || first.Count < 20 || !loss.Finite() || loss.Count < 10 {
 		return nil
 	}
-	return []failure.Sighting{{
-		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: 0.74, Cause: "schedule-too-short", Rank: run.NoRank, Step: first.First.Step, Ref: first.First.Ref, Text: f.TextAt(first.First.Ref),
-		Also: []run.Ref{first.Last.Ref}, Status: report.Degraded,
-		Says: fmt.Sprintf("%s is 0 in all of %d readings: no update changes anything.", first.Name, first.Count),
-	}}
+	return untrained(0.74, "schedule-too-short", first.First, f.TextAt(first.First.Ref), fmt.Sprintf("%s is 0 in all of %d readings: no update changes anything.", first.Name, first.Count), first.Last.Ref)
 }
 
 // roundsUnused finds boosting that ended after the default of ten rounds although
@@ -88,11 +80,16 @@ func roundsUnused(f *casefile.File) []failure.Sighting {
 	if len(e) == 0 || m == nil || m.LastStep != defaultRounds-1 {
 		return nil
 	}
-	return []failure.Sighting{{
-		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: 0.76, Cause: "rounds-unused", Rank: run.NoRank, Step: m.LastStep, Ref: e[0].Ref, Text: e[0].Text,
-		Also: []run.Ref{m.LastRef}, Status: report.Degraded,
-		Says: fmt.Sprintf("The number of rounds was given by a name that is not read, and training ended after the default of %d.", defaultRounds),
-	}}
+	return untrained(0.76, "rounds-unused", run.Point{Step: m.LastStep, Ref: e[0].Ref}, e[0].Text, fmt.Sprintf("The number of rounds was given by a name that is not read, and training ended after the default of %d.", defaultRounds), m.LastRef)
 }
 
 const defaultRounds = 10 // of xgboost.train
+
+// untrained is a setting under which the run goes on or ends without an error and
+// trains too little; text is the line at p.
+func untrained(weight float64, cause string, p run.Point, text, says string, also run.Ref) []failure.Sighting {
+	return []failure.Sighting{{
+		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: weight, Cause: cause, Rank: run.NoRank,
+		Step: p.Step, Ref: p.Ref, Text: text, Also: []run.Ref{also}, Status: report.Degraded, Says: says,
+	}}
+}

@@ -17,7 +17,7 @@ func nearlyAllFiltered(f *casefile.File) []failure.Sighting {
 	for _, e := range append(f.EventsOf("samples-filtered"), f.EventsOf("images-removed")...) {
 		dropped := count(e.Groups["dropped"])
 		kept := count(e.Groups["kept"])
-		also := []run.Ref{}
+		var also []run.Ref
 		if e.Groups["kept"] == "" {
 			k := keptBefore(f, e)
 			if k == nil {
@@ -31,10 +31,7 @@ func nearlyAllFiltered(f *casefile.File) []failure.Sighting {
 		if dropped < 1000 || float64(dropped) < 20*float64(kept) {
 			continue
 		}
-		return []failure.Sighting{{
-			Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: 0.72, Cause: "empty-dataset", Rank: e.Rank, Step: -1, Ref: e.Ref, Text: e.Text, Also: also, Status: report.Degraded,
-			Says: fmt.Sprintf("%d samples were filtered out and %d are left to train on.", dropped, kept),
-		}}
+		return unused(e, 0.72, "empty-dataset", fmt.Sprintf("%d samples were filtered out and %d are left to train on.", dropped, kept), also...)
 	}
 	return nil
 }
@@ -70,11 +67,7 @@ func annotationsLost(f *casefile.File) []failure.Sighting {
 		if !s.Finite() || s.Count < 3 || s.Max.Value > 2 || s.Max.Value <= 1 && s.Max.Value > 0.02 {
 			continue
 		}
-		return []failure.Sighting{{
-			Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: 0.76, Cause: "spans-misaligned", Rank: lost[0].Rank, Step: -1, Ref: lost[0].Ref, Text: lost[0].Text,
-			Also: []run.Ref{s.Last.Ref}, Status: report.Degraded,
-			Says: fmt.Sprintf("Annotated spans do not lie on token boundaries and were left out, and %s is %.2g in all of %d evaluations.", name, s.Max.Value, s.Count),
-		}}
+		return unused(lost[0], 0.76, "spans-misaligned", fmt.Sprintf("Annotated spans do not lie on token boundaries and were left out, and %s is %.2g in all of %d evaluations.", name, s.Max.Value, s.Count), s.Last.Ref)
 	}
 	return nil
 }
@@ -89,10 +82,15 @@ func labelsUnseen(f *casefile.File) []failure.Sighting {
 		if dropped < 50 || dropped < 4*kept || len(val) == 0 || count(val[0].Groups["dropped"]) > count(val[0].Groups["kept"]) {
 			continue
 		}
-		return []failure.Sighting{{
-			Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: 0.76, Cause: "labels-unseen", Rank: e.Rank, Step: -1, Ref: e.Ref, Text: e.Text, Also: []run.Ref{val[0].Ref}, Status: report.Degraded,
-			Says: fmt.Sprintf("%d of %d training images count as background, but hardly one of the validation.", dropped, dropped+kept),
-		}}
+		return unused(e, 0.76, "labels-unseen", fmt.Sprintf("%d of %d training images count as background, but hardly one of the validation.", dropped, dropped+kept), val[0].Ref)
 	}
 	return nil
+}
+
+// unused is a line that says that data did not reach the model.
+func unused(e *casefile.Event, weight float64, cause, says string, also ...run.Ref) []failure.Sighting {
+	return []failure.Sighting{{
+		Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: weight, Cause: cause, Rank: e.Rank,
+		Step: -1, Ref: e.Ref, Text: e.Text, Also: also, Status: report.Degraded, Says: says,
+	}}
 }

@@ -36,10 +36,7 @@ func predictsUniform(f *casefile.File) []failure.Sighting {
 		if !isUniform(last, end) || len(acc) > 1 && !isUniform(acc[len(acc)-2], end) && (last > 0.1 || acc[len(acc)-2] > 2*last) {
 			continue // one evaluation (or one batch of it) may be so by chance
 		}
-		best, lowest := 0.0, math.Inf(1)
-		for _, a := range acc {
-			best = math.Max(best, a)
-		}
+		best, lowest := slices.Max(acc), math.Inf(1)
 		smooth := medians(loss.Points(), 3)
 		for _, v := range smooth[:max(0, len(smooth)-2)] {
 			lowest = math.Min(lowest, v)
@@ -56,11 +53,7 @@ func predictsUniform(f *casefile.File) []failure.Sighting {
 			continue
 		}
 		at := f.Series(p.acc).Last
-		return []failure.Sighting{{
-			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.72, Cause: "collapsed", Rank: run.NoRank, Step: at.Step, Ref: loss.Last.Ref, Text: f.TextAt(loss.Last.Ref),
-			Also: []run.Ref{at.Ref}, Status: report.Diverged,
-			Says: fmt.Sprintf("%s and the loss %.4g is the logarithm of that many classes: the model predicts nothing.", says, end),
-		}}
+		return found(f, run.Point{Step: at.Step, Ref: loss.Last.Ref}, 0.72, "collapsed", report.Diverged, fmt.Sprintf("%s and the loss %.4g is the logarithm of that many classes: the model predicts nothing.", says, end), at.Ref)
 	}
 	return nil
 }
@@ -86,11 +79,7 @@ func learningUndone(f *casefile.File) []failure.Sighting {
 		return nil
 	}
 	at := pts[onset(smooth, lo, smooth[lo], noise)]
-	return []failure.Sighting{{
-		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "collapsed", Rank: run.NoRank, Step: at.Step, Ref: at.Ref, Text: f.TextAt(at.Ref),
-		Also: []run.Ref{pts[len(pts)-1].Ref}, Status: report.Diverged,
-		Says: fmt.Sprintf("The loss had fallen from %.4g to %.4g, rose back to %.4g and stands there.", first, smooth[lo], run.Median(tail)),
-	}}
+	return found(f, at, 0.7, "collapsed", report.Diverged, fmt.Sprintf("The loss had fallen from %.4g to %.4g, rose back to %.4g and stands there.", first, smooth[lo], run.Median(tail)), pts[len(pts)-1].Ref)
 }
 
 // perCent are the words of scores that run to 100.
@@ -139,11 +128,7 @@ func sameScore(f *casefile.File) []failure.Sighting {
 		if last < 0.96*first || first <= 0 || objectiveChanges(f) {
 			continue // it learns something
 		}
-		return []failure.Sighting{{
-			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "collapsed", Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
-			Also: []run.Ref{s.First.Ref, loss.Last.Ref}, Status: report.Degraded,
-			Says: fmt.Sprintf("%s is %.6g in all of %d evaluations and the loss does not move from %.4g: the model says the same of every sample.", s.Name, s.Last.Value, s.Count, last),
-		}}
+		return found(f, s.Last, 0.7, "collapsed", report.Degraded, fmt.Sprintf("%s is %.6g in all of %d evaluations and the loss does not move from %.4g: the model says the same of every sample.", s.Name, s.Last.Value, s.Count, last), s.First.Ref, loss.Last.Ref)
 	}
 	return nil
 }

@@ -27,11 +27,7 @@ func lossNeverMoves(f *casefile.File) []failure.Sighting {
 	if head < 0.5 || math.Abs(head-tail) > 0.002*head || spread(s.Points(), smooth) > 0.002*head || !uniform(head) {
 		return nil
 	}
-	return []failure.Sighting{{
-		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.68, Cause: "collapsed", Rank: run.NoRank, Step: s.First.Step, Ref: s.First.Ref, Text: f.TextAt(s.First.Ref),
-		Also: []run.Ref{s.Last.Ref}, Status: report.Degraded,
-		Says: fmt.Sprintf("The loss stands at %.4f = ln(%.0f) from the first value to the last: the output is uniform and nothing is learnt.", head, math.Exp(head)),
-	}}
+	return found(f, s.First, 0.68, "collapsed", report.Degraded, fmt.Sprintf("The loss stands at %.4f = ln(%.0f) from the first value to the last: the output is uniform and nothing is learnt.", head, math.Exp(head)), s.Last.Ref)
 }
 
 // uniform reports whether a loss is the logarithm of a power of two or ten.
@@ -99,11 +95,7 @@ func rewardCollapse(f *casefile.File) []failure.Sighting {
 		}
 	}
 	p := s.Point(min(s.Kept()-1, onset(negated(smooth), at, -best, 0.1*gained)))
-	return []failure.Sighting{{
-		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "policy-drift", Rank: run.NoRank, Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref),
-		Also: []run.Ref{s.Last.Ref}, Status: report.Diverged,
-		Says: fmt.Sprintf("%s grew from %.4g to %.4g, then fell to %.4g and stayed there.", s.Name, first, best, run.Median(tail)),
-	}}
+	return found(f, p, 0.7, "policy-drift", report.Diverged, fmt.Sprintf("%s grew from %.4g to %.4g, then fell to %.4g and stayed there.", s.Name, first, best, run.Median(tail)), s.Last.Ref)
 }
 
 func negated(v []float64) []float64 {

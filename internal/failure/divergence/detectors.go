@@ -32,6 +32,15 @@ var detectors = []failure.Detector{
 	{Name: "policy-collapse", Doc: "In reinforcement learning: the KL divergence exploded or went far below zero, and the reward is gone.", Run: policyCollapse},
 }
 
+// found is a divergence that a point of a series proves; also are further lines of
+// the proof.
+func found(f *casefile.File, p run.Point, weight float64, cause string, status report.RunStatus, says string, also ...run.Ref) []failure.Sighting {
+	return []failure.Sighting{{
+		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: weight, Cause: cause, Rank: run.NoRank,
+		Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref), Also: also, Status: status, Says: says,
+	}}
+}
+
 const (
 	minPoints   = 12  // fewer values say nothing of a trend
 	riseOver    = 1.4 // how far above its best level the end must lie
@@ -57,11 +66,7 @@ func lossBlowUp(f *casefile.File) []failure.Sighting {
 		if name == "eval_loss" && f.Series("loss") != nil && f.Series("loss").Count >= minPoints {
 			continue // training goes well: that is over-fitting or a bad evaluation
 		}
-		return []failure.Sighting{{
-			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: v.weight, Cause: "too-hot",
-			Rank: run.NoRank, Step: v.onset.Step, Ref: v.onset.Ref, Text: f.TextAt(v.onset.Ref), Also: []run.Ref{v.there.Ref, v.last.Ref}, Status: report.Diverged,
-			Says: fmt.Sprintf("%s rose from %.4g (step %d) to %.4g (step %d) and did not come down: %.1f times its own noise.", name, v.best, v.onset.Step, v.end, v.last.Step, v.noises),
-		}}
+		return found(f, v.onset, v.weight, "too-hot", report.Diverged, fmt.Sprintf("%s rose from %.4g (step %d) to %.4g (step %d) and did not come down: %.1f times its own noise.", name, v.best, v.onset.Step, v.end, v.last.Step, v.noises), v.there.Ref, v.last.Ref)
 	}
 	return nil
 }
@@ -273,8 +278,9 @@ func isLoss(name string) bool {
 	return strings.Contains(n, "loss") && !strings.Contains(n, "scale") && !strings.HasPrefix(n, "eval")
 }
 
-// policyCollapse needs both: a KL divergence a hundred times its early level and
-// a reward that fell back to where it began or below.
+// policyCollapse needs both: a KL divergence a hundred times its early level, or
+// far below zero, and a reward that fell back to where it began or below. Where the
+// trainer itself warned of a negative divergence, the reward may go either way.
 func policyCollapse(f *casefile.File) []failure.Sighting {
 	kl := firstOf(f, "kl", "objective/kl", "approx_kl", "ppo_kl", "actor/ppo_kl", "train/approx_kl", "mean_kl")
 	reward := firstOf(f, "reward", "rewards", "objective/rlhf_reward", "objective/scores", "ep_rew_mean", "rollout/ep_rew_mean", "critic/rewards/mean", "episode_reward", "mean_reward", "env/reward_mean", "ppo/returns/mean")
@@ -288,21 +294,17 @@ func policyCollapse(f *casefile.File) []failure.Sighting {
 	early, late := run.Median(k[:max(3, len(k)/10)]), run.Median(k[len(k)-max(3, len(k)/10):])
 	begin, end := run.Median(r[:max(3, len(r)/10)]), run.Median(r[len(r)-max(3, len(r)/10):])
 	best := reward.Max.Value
-	negative := late < -5 && late < -5*math.Abs(early) && run.Trend(k) < -0.6 // an estimate that goes below zero is paid for
+	negative := late < -5 && late < -5*math.Abs(early) && run.Trend(k) < -0.6 // such an estimate is a reward of its own
 	gone := end <= begin && best-end >= 0.8*(best-reward.Min.Value)
-	paid := negative && f.Has("ppo-kl-negative") // the reward may well go up by it
+	paid := negative && f.Has("ppo-kl-negative")
 	if !negative && (late < 10 || late < 100*early) || !gone && !paid {
 		return nil
 	}
-	p := climbOf(kl, 10*max(early, 0.1))
+	p := firstAbove(kl, 10*max(early, 0.1))
 	if negative {
-		p = climbBelow(kl, 0)
+		p = firstBelow(kl, 0)
 	}
-	return []failure.Sighting{{
-		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.75, Cause: "policy-drift", Rank: run.NoRank, Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref),
-		Also: []run.Ref{kl.Last.Ref}, Status: report.Diverged,
-		Says: fmt.Sprintf("%s went from %.3g to %.3g and %s from %.3g (at best %.3g) to %.3g.", kl.Name, early, late, reward.Name, begin, best, end),
-	}}
+	return found(f, p, 0.75, "policy-drift", report.Diverged, fmt.Sprintf("%s went from %.3g to %.3g and %s from %.3g (at best %.3g) to %.3g.", kl.Name, early, late, reward.Name, begin, best, end), kl.Last.Ref)
 }
 
 func firstOf(f *casefile.File, names ...string) *run.Series {
@@ -314,8 +316,8 @@ func firstOf(f *casefile.File, names ...string) *run.Series {
 	return nil
 }
 
-// climbOf is the first point above a level.
-func climbOf(s *run.Series, level float64) run.Point {
+// firstAbove is the first point above a level.
+func firstAbove(s *run.Series, level float64) run.Point {
 	for _, p := range s.Points() {
 		if p.Value > level {
 			return p
@@ -334,9 +336,5 @@ func weightsDestroyed(f *casefile.File) []failure.Sighting {
 	if eval.First.Value <= 0 || eval.Max.Value < 100*eval.First.Value || eval.Last.Value < 1.5*eval.First.Value || train.Last.Value < 1.3*train.First.Value {
 		return nil
 	}
-	return []failure.Sighting{{
-		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.8, Cause: "too-hot", Rank: run.NoRank, Step: eval.Max.Step, Ref: eval.Max.Ref,
-		Text: f.TextAt(eval.Max.Ref), Also: []run.Ref{eval.Last.Ref}, Status: report.Diverged,
-		Says: fmt.Sprintf("eval_loss went from %.4g through %.4g to %.4g and the training loss ended at %.4g, above its first %.4g.", eval.First.Value, eval.Max.Value, eval.Last.Value, train.Last.Value, train.First.Value),
-	}}
+	return found(f, eval.Max, 0.8, "too-hot", report.Diverged, fmt.Sprintf("eval_loss went from %.4g through %.4g to %.4g and the training loss ended at %.4g, above its first %.4g.", eval.First.Value, eval.Max.Value, eval.Last.Value, train.Last.Value, train.First.Value), eval.Last.Ref)
 }

@@ -26,13 +26,7 @@ func perplexityAbsurd(f *casefile.File) []failure.Sighting {
 		}
 		v := s.Values()
 		tail := v[max(0, len(v)-5):]
-		for _, x := range tail {
-			if x < absurdPerplexity {
-				tail = nil
-				break
-			}
-		}
-		if len(tail) < 5 || run.Median(tail) < 0.5*run.Median(v[:max(1, len(v)/2)]) {
+		if len(tail) < 5 || slices.Min(tail) < absurdPerplexity || run.Median(tail) < 0.5*run.Median(v[:max(1, len(v)/2)]) {
 			continue
 		}
 		return []failure.Sighting{{
@@ -55,19 +49,12 @@ func rewardFalls(f *casefile.File) []failure.Sighting {
 		v := s.Values()
 		third := len(v) / 3
 		early := v[:third]
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for _, x := range early {
-			lo, hi = math.Min(lo, x), math.Max(hi, x)
-		}
+		lo, hi := slices.Min(early), slices.Max(early)
 		end := run.Median(v[len(v)-max(2, len(v)/5):])
 		if run.Trend(v) > -0.7 || lo-end < 5*(hi-lo) || lo-end < math.Abs(run.Median(early)) {
 			continue
 		}
-		return []failure.Sighting{{
-			Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.68, Cause: "policy-drift", Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
-			Also: []run.Ref{s.First.Ref}, Status: report.Degraded,
-			Says: fmt.Sprintf("%s fell from %.4g to %.4g without a turn: training makes the policy worse.", s.Name, run.Median(early), end),
-		}}
+		return found(f, s.Last, 0.68, "policy-drift", report.Degraded, fmt.Sprintf("%s fell from %.4g to %.4g without a turn: training makes the policy worse.", s.Name, run.Median(early), end), s.First.Ref)
 	}
 	return nil
 }
@@ -99,11 +86,7 @@ func posteriorCollapse(f *casefile.File) []failure.Sighting {
 	if slices.Max(late) > 0.01 || slices.Max(late) > 0.01*kl.Max.Value {
 		return nil
 	}
-	return []failure.Sighting{{
-		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.7, Cause: "posterior-collapse", Rank: run.NoRank, Step: kl.Last.Step, Ref: kl.Last.Ref, Text: f.TextAt(kl.Last.Ref),
-		Also: []run.Ref{kl.First.Ref}, Status: report.Degraded,
-		Says: fmt.Sprintf("%s fell from %.4g to %.2g: the latent code tells the decoder nothing.", kl.Name, kl.Max.Value, kl.Last.Value),
-	}}
+	return found(f, kl.Last, 0.7, "posterior-collapse", report.Degraded, fmt.Sprintf("%s fell from %.4g to %.2g: the latent code tells the decoder nothing.", kl.Name, kl.Max.Value, kl.Last.Value), kl.First.Ref)
 }
 
 var vaeNames = map[string]bool{"kl": true, "kld": true, "kl_loss": true, "kl_div": true, "kld_loss": true, "kl_divergence": true}

@@ -33,11 +33,7 @@ func partsBlowUp(f *casefile.File) []failure.Sighting {
 	if len(names) < 2 {
 		return nil
 	}
-	return []failure.Sighting{{
-		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.78, Cause: "too-hot", Rank: run.NoRank, Step: first.onset.Step, Ref: first.onset.Ref, Text: f.TextAt(first.onset.Ref),
-		Also: []run.Ref{first.last.Ref}, Status: report.Diverged,
-		Says: fmt.Sprintf("%s rose together, %s from %.4g to %.4g.", strings.Join(names, ", "), names[0], first.best, first.end),
-	}}
+	return found(f, first.onset, 0.78, "too-hot", report.Diverged, fmt.Sprintf("%s rose together, %s from %.4g to %.4g.", strings.Join(names, ", "), names[0], first.best, first.end), first.last.Ref)
 }
 
 // yoloParts are the columns of a detector's table that name no loss.
@@ -63,15 +59,12 @@ func preferenceCollapse(f *casefile.File) []failure.Sighting {
 	if end > -20 || end > 10*v[0] && v[0] < -1 {
 		return nil
 	}
-	p := climbBelow(s, -20)
-	return []failure.Sighting{{
-		Type: report.AnomalyDivergence, Severity: report.High, Role: report.RoleCause, Weight: 0.75, Cause: "policy-drift", Rank: run.NoRank, Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref),
-		Also: []run.Ref{s.Last.Ref}, Status: report.Degraded,
-		Says: fmt.Sprintf("%s fell from %.3g to %.3g: the policy gives up the chosen answers together with the rejected ones.", s.Name, v[0], end),
-	}}
+	p := firstBelow(s, -20)
+	return found(f, p, 0.75, "policy-drift", report.Degraded, fmt.Sprintf("%s fell from %.3g to %.3g: the policy gives up the chosen answers together with the rejected ones.", s.Name, v[0], end), s.Last.Ref)
 }
 
-func climbBelow(s *run.Series, level float64) run.Point {
+// firstBelow is the first point below a level.
+func firstBelow(s *run.Series, level float64) run.Point {
 	for _, p := range s.Points() {
 		if p.Value < level {
 			return p

@@ -37,9 +37,7 @@ func sameScore(f *casefile.File) []failure.Sighting {
 		if !learns {
 			says = fmt.Sprintf("%s is %.6g in all of %d evaluations at a loss of %.4g: wrong answers cost more than that, so the metric does not judge what the loss trains (an accuracy of a regression).", s.Name, s.Last.Value, s.Count, last)
 		}
-		x := sighting(0.72, "two-ways", s.Last, f, says)
-		x.Also = []run.Ref{s.First.Ref}
-		return []failure.Sighting{x}
+		return found(0.72, "two-ways", s.Last, f, says, s.First.Ref)
 	}
 	return nil
 }
@@ -64,9 +62,7 @@ func opposed(f *casefile.File) []failure.Sighting {
 			worse = change < 0.85 && run.Trend(s.Values()) < -0.8
 		}
 		if worse {
-			x := sighting(0.68, "two-ways", s.Last, f, fmt.Sprintf("%s went from %.4g to %.4g while the evaluation loss fell from %.4g to %.4g: the better the model fits, the worse it scores.", s.Name, s.First.Value, s.Last.Value, loss.First.Value, loss.Last.Value))
-			x.Also = []run.Ref{s.First.Ref}
-			return []failure.Sighting{x}
+			return found(0.68, "two-ways", s.Last, f, fmt.Sprintf("%s went from %.4g to %.4g while the evaluation loss fell from %.4g to %.4g: the better the model fits, the worse it scores.", s.Name, s.First.Value, s.Last.Value, loss.First.Value, loss.Last.Value), s.First.Ref)
 		}
 	}
 	return nil
@@ -84,9 +80,7 @@ func evalLost(f *casefile.File) []failure.Sighting {
 	if v[len(v)-2] != last || v[len(v)-3] != last || last > 0.6*s.Max.Value || l[len(l)-1] > 1.02*l[0] {
 		return nil
 	}
-	x := sighting(0.66, "two-ways", s.Last, f, fmt.Sprintf("Evaluation accuracy had reached %.4g and is %.4g in each of the last evaluations, while the training loss went from %.4g to %.4g.", s.Max.Value, last, l[0], l[len(l)-1]))
-	x.Also = []run.Ref{s.Max.Ref}
-	return []failure.Sighting{x}
+	return found(0.66, "two-ways", s.Last, f, fmt.Sprintf("Evaluation accuracy had reached %.4g and is %.4g in each of the last evaluations, while the training loss went from %.4g to %.4g.", s.Max.Value, last, l[0], l[len(l)-1]), s.Max.Ref)
 }
 
 // farFromTraining finds an evaluation at the bottom, with a loss a hundred times
@@ -100,7 +94,5 @@ func farFromTraining(f *casefile.File) []failure.Sighting {
 	if train <= 0 || train > 0.05 || eval.Last.Value < 3 || eval.Last.Value < 100*train || acc.Last.Value > 0.1 {
 		return nil
 	}
-	x := sighting(0.72, "two-ways", acc.Last, f, fmt.Sprintf("The evaluation has loss %.4g and accuracy %.4g at a training loss of %.4g: its data or labels are not those of training.", eval.Last.Value, acc.Last.Value, train))
-	x.Also = []run.Ref{loss.Last.Ref}
-	return []failure.Sighting{x}
+	return found(0.72, "two-ways", acc.Last, f, fmt.Sprintf("The evaluation has loss %.4g and accuracy %.4g at a training loss of %.4g: its data or labels are not those of training.", eval.Last.Value, acc.Last.Value, train), loss.Last.Ref)
 }

@@ -34,9 +34,7 @@ func stuckMetric(f *casefile.File) []failure.Sighting {
 			floor = s.Max.Value <= 0.02
 		}
 		if floor {
-			x := sighting(0.72, "two-ways", s.Last, f, fmt.Sprintf("%s lies at %.4g in every evaluation while the evaluation loss fell from %.4g to %.4g.", s.Name, s.Last.Value, eval.First.Value, eval.Last.Value))
-			x.Also = []run.Ref{s.First.Ref}
-			return []failure.Sighting{x}
+			return found(0.72, "two-ways", s.Last, f, fmt.Sprintf("%s lies at %.4g in every evaluation while the evaluation loss fell from %.4g to %.4g.", s.Name, s.Last.Value, eval.First.Value, eval.Last.Value), s.First.Ref)
 		}
 	}
 	return nil
@@ -71,10 +69,8 @@ func reportContradicts(f *casefile.File) []failure.Sighting {
 			continue
 		}
 		p := run.Point{Step: -1, Ref: e.LastRef}
-		s := sighting(0.8, "predictions-unpaired", p, f, fmt.Sprintf("The classification report says %.2f while evaluation reported an accuracy of %.3f for the same model: predictions and labels are not paired.", v, acc.Last.Value))
-		s.Text = e.Text
-		s.Also = []run.Ref{acc.Last.Ref}
-		return []failure.Sighting{s}
+		says := fmt.Sprintf("The classification report says %.2f while evaluation reported an accuracy of %.3f for the same model: predictions and labels are not paired.", v, acc.Last.Value)
+		return seen(0.8, "predictions-unpaired", p, e.Text, says, []run.Ref{acc.Last.Ref})
 	}
 	return nil
 }
@@ -89,7 +85,7 @@ func perfectTooEarly(f *casefile.File) []failure.Sighting {
 	if eval.Min.Value < 0.9995 || train.First.Value > 0.8 || train.Max.Value > 0.97 {
 		return nil
 	}
-	return []failure.Sighting{sighting(0.6, "leakage", eval.First, f, fmt.Sprintf("Evaluation accuracy is %.4f from the first evaluation on while training accuracy never passes %.3f.", eval.First.Value, train.Max.Value))}
+	return found(0.6, "leakage", eval.First, f, fmt.Sprintf("Evaluation accuracy is %.4f from the first evaluation on while training accuracy never passes %.3f.", eval.First.Value, train.Max.Value))
 }
 
 // untemplated finds a chat model that was scored on bare prompts.
@@ -100,10 +96,7 @@ func untemplated(f *casefile.File) []failure.Sighting {
 	}
 	for _, e := range f.EventsOf("lm-eval-result") {
 		if v, err := strconv.ParseFloat(e.Groups["value"], 64); err == nil && v <= 0.02 {
-			s := sighting(0.75, "no-template", run.Point{Step: -1, Ref: warned[0].Ref}, f, fmt.Sprintf("The evaluation ran without the chat template and scores %s.", e.Groups["value"]))
-			s.Text = warned[0].Text
-			s.Also = []run.Ref{e.Ref}
-			return []failure.Sighting{s}
+			return told(0.75, "no-template", -1, warned[0], fmt.Sprintf("The evaluation ran without the chat template and scores %s.", e.Groups["value"]), e.Ref)
 		}
 	}
 	return nil
@@ -133,8 +126,5 @@ func apStaysZero(f *casefile.File) []failure.Sighting {
 	if n < 3 && !deep {
 		return nil
 	}
-	s := sighting(0.6, "two-ways", run.Point{Step: last.Step, Ref: first.Ref}, f, fmt.Sprintf("Average precision stays at nothing in all of %d evaluations while the training loss fell from %.4g to %.4g.", n, train.First.Value, train.Last.Value))
-	s.Text = first.Text
-	s.Also = []run.Ref{last.LastRef}
-	return []failure.Sighting{s}
+	return told(0.6, "two-ways", last.Step, first, fmt.Sprintf("Average precision stays at nothing in all of %d evaluations while the training loss fell from %.4g to %.4g.", n, train.First.Value, train.Last.Value), last.LastRef)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
-	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // boxesAgainstMasks compares the average precision of boxes and masks of one
@@ -39,10 +38,7 @@ func boxesAgainstMasks(f *casefile.File) []failure.Sighting {
 	if !ok1 || !ok2 || a < 0 || a > 0.005 || b < 0.15 {
 		return nil
 	}
-	s := sighting(0.75, "two-ways", run.Point{Step: low.Step, Ref: low.Ref}, f, fmt.Sprintf("Of the same detections the average precision is %s for one kind of annotation and %s for the other: the ground truth of one is in another format.", low.Groups["value"], high.Groups["value"]))
-	s.Text = low.Text
-	s.Also = []run.Ref{high.Ref}
-	return []failure.Sighting{s}
+	return told(0.75, "two-ways", low.Step, low, fmt.Sprintf("Of the same detections the average precision is %s for one kind of annotation and %s for the other: the ground truth of one is in another format.", low.Groups["value"], high.Groups["value"]), high.Ref)
 }
 
 // yoloFindsNothing: the losses of a detector fell, and precision, recall and mAP
@@ -57,9 +53,7 @@ func yoloFindsNothing(f *casefile.File) []failure.Sighting {
 	if !p.Completed && p.Epoch < 20 || box.Last.Value > 0.1 && box.Last.Value > 0.7*box.First.Value {
 		return nil
 	}
-	s := sighting(0.62, "two-ways", ap.Last, f, fmt.Sprintf("Precision, recall and mAP are 0 in all of %d evaluations to the end while the box loss is %.4g.", ap.Count, box.Last.Value))
-	s.Also = []run.Ref{ap.First.Ref}
-	return []failure.Sighting{s}
+	return found(0.62, "two-ways", ap.Last, f, fmt.Sprintf("Precision, recall and mAP are 0 in all of %d evaluations to the end while the box loss is %.4g.", ap.Count, box.Last.Value), ap.First.Ref)
 }
 
 // recallWithoutPrecision: the boxes are found, and the average precision of every
@@ -80,9 +74,7 @@ func recallWithoutPrecision(f *casefile.File) []failure.Sighting {
 			return nil
 		}
 	}
-	s := sighting(0.75, "two-ways", run.Point{Step: -1, Ref: aps[0].Ref}, f, fmt.Sprintf("Recall is %.3f and the average precision of every class exactly 0: the metric does not match classes or boxes with the ground truth.", best))
-	s.Text = aps[0].Text
-	return []failure.Sighting{s}
+	return told(0.75, "two-ways", -1, aps[0], fmt.Sprintf("Recall is %.3f and the average precision of every class exactly 0: the metric does not match classes or boxes with the ground truth.", best))
 }
 
 // ownAgainstCOCO: the trainer's own average precision is good and pycocotools finds
@@ -97,10 +89,7 @@ func ownAgainstCOCO(f *casefile.File) []failure.Sighting {
 		if !ok || v < 0 || v > 0.1*own.Last.Value || strings.Contains(e.Text, "bbox_mAP") {
 			continue
 		}
-		s := sighting(0.76, "ids-differ", run.Point{Step: e.Step, Ref: e.Ref}, f, fmt.Sprintf("pycocotools gives an AP50 of %.3g where the trainer's own metric is %.3g.", v, own.Last.Value))
-		s.Text = e.Text
-		s.Also = []run.Ref{own.Last.Ref}
-		return []failure.Sighting{s}
+		return told(0.76, "ids-differ", e.Step, e, fmt.Sprintf("pycocotools gives an AP50 of %.3g where the trainer's own metric is %.3g.", v, own.Last.Value), own.Last.Ref)
 	}
 	return nil
 }

@@ -49,11 +49,21 @@ var detectors = []failure.Detector{
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 
-func sighting(w float64, cause string, p run.Point, f *casefile.File, says string) failure.Sighting {
-	return failure.Sighting{
+// found is what a point of a series proves; also are further lines of the proof.
+func found(w float64, cause string, p run.Point, f *casefile.File, says string, also ...run.Ref) []failure.Sighting {
+	return seen(w, cause, p, f.TextAt(p.Ref), says, also)
+}
+
+// told is what a line that a signature knows proves.
+func told(w float64, cause string, step int64, e *casefile.Event, says string, also ...run.Ref) []failure.Sighting {
+	return seen(w, cause, run.Point{Step: step, Ref: e.Ref}, e.Text, says, also)
+}
+
+func seen(w float64, cause string, p run.Point, text, says string, also []run.Ref) []failure.Sighting {
+	return []failure.Sighting{{
 		Type: report.AnomalyLogError, Severity: report.High, Role: report.RoleCause, Weight: w, Cause: cause, Rank: run.NoRank,
-		Step: p.Step, Ref: p.Ref, Text: f.TextAt(p.Ref), Says: says, Status: report.Degraded,
-	}
+		Step: p.Step, Ref: p.Ref, Text: text, Also: also, Says: says, Status: report.Degraded,
+	}}
 }
 
 // neverImproved needs three evaluations, a training accuracy above 0.8 and an
@@ -71,9 +81,7 @@ func neverImproved(f *casefile.File) []failure.Sighting {
 	if eval.Max.Value < 0.2 {
 		w = 0.82
 	}
-	s := sighting(w, "two-ways", eval.Last, f, fmt.Sprintf("Training accuracy reached %.3f while evaluation accuracy stayed between %.3f and %.3f from the first evaluation on.", train.Max.Value, eval.Min.Value, eval.Max.Value))
-	s.Also = []run.Ref{eval.First.Ref}
-	return []failure.Sighting{s}
+	return found(w, "two-ways", eval.Last, f, fmt.Sprintf("Training accuracy reached %.3f while evaluation accuracy stayed between %.3f and %.3f from the first evaluation on.", train.Max.Value, eval.Min.Value, eval.Max.Value), eval.First.Ref)
 }
 
 // fraction drops a series that is not on the scale 0..1 (or brings per cent to it).
@@ -109,7 +117,7 @@ func belowChance(f *casefile.File) []failure.Sighting {
 	if f.Has("label-map-ignored") || f.Has("label-order-printed") || acc.Count > 1 {
 		w = 0.82
 	}
-	return []failure.Sighting{sighting(w, "labels-permuted", acc.Last, f, fmt.Sprintf("Evaluation accuracy is at most %.3f with %d classes, far below the %.3f of guessing: the model knows the classes under other ids.", acc.Max.Value, n, chance))}
+	return found(w, "labels-permuted", acc.Last, f, fmt.Sprintf("Evaluation accuracy is at most %.3f with %d classes, far below the %.3f of guessing: the model knows the classes under other ids.", acc.Max.Value, n, chance))
 }
 
 func classes(f *casefile.File) int {
@@ -135,7 +143,7 @@ func collapsed(f *casefile.File) []failure.Sighting {
 	if eval.Last.Value < 4*eval.Min.Value || train.Last.Value > 0.67*train.First.Value || lost < 0.3 || acc.Last.Value > 0.6*acc.Max.Value {
 		return nil
 	}
-	return []failure.Sighting{sighting(0.6, "two-ways", eval.Last, f, fmt.Sprintf("The evaluation loss rose from %.4g to %.4g and accuracy fell from %.3f to %.3f while the training loss fell to %.4g.", eval.Min.Value, eval.Last.Value, acc.Max.Value, acc.Last.Value, train.Last.Value))}
+	return found(0.6, "two-ways", eval.Last, f, fmt.Sprintf("The evaluation loss rose from %.4g to %.4g and accuracy fell from %.3f to %.3f while the training loss fell to %.4g.", eval.Min.Value, eval.Last.Value, acc.Max.Value, acc.Last.Value, train.Last.Value))
 }
 
 // constantLength: default generation limits are round (20, 128, ...), real texts vary.
@@ -149,7 +157,7 @@ func constantLength(f *casefile.File) []failure.Sighting {
 		if s.Min.Value == 20 {
 			w = 0.82
 		}
-		return []failure.Sighting{sighting(w, "generation-limit", s.First, f, fmt.Sprintf("Every evaluation generated exactly %.0f tokens on average: the generation limit cuts every text.", s.Min.Value))}
+		return found(w, "generation-limit", s.First, f, fmt.Sprintf("Every evaluation generated exactly %.0f tokens on average: the generation limit cuts every text.", s.Min.Value))
 	}
 	return nil
 }
@@ -166,9 +174,7 @@ func tooPerfect(f *casefile.File) []failure.Sighting {
 			v /= 100
 		}
 		if err == nil && e.Ref.File != acc.Last.Ref.File && v < acc.Last.Value-0.08 && v > 0 {
-			s := sighting(0.8, "leakage", acc.Last, f, fmt.Sprintf("The test accuracy is %.4f, but another evaluation of the model (%s) reaches %.4f.", acc.Last.Value, e.Ref, v))
-			s.Also = []run.Ref{e.Ref}
-			return []failure.Sighting{s}
+			return found(0.8, "leakage", acc.Last, f, fmt.Sprintf("The test accuracy is %.4f, but another evaluation of the model (%s) reaches %.4f.", acc.Last.Value, e.Ref, v), e.Ref)
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
-	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // impossible finds scores that no sane scoring gives: an equal error rate far
@@ -15,9 +14,7 @@ import (
 func impossible(f *casefile.File) []failure.Sighting {
 	for _, e := range f.EventsOf("eer-line") {
 		if v, ok := value(e); ok && (v > 60 && v <= 100 || v > 0.6 && v <= 1) {
-			s := sighting(0.78, "sign-turned", run.Point{Step: e.Step, Ref: e.Ref}, f, fmt.Sprintf("The equal error rate is %s: with the scores' sign turned round it would be the rest to one.", e.Groups["value"]))
-			s.Text = e.Text
-			return []failure.Sighting{s}
+			return told(0.78, "sign-turned", e.Step, e, fmt.Sprintf("The equal error rate is %s: with the scores' sign turned round it would be the rest to one.", e.Groups["value"]))
 		}
 	}
 	var last *casefile.Event
@@ -30,9 +27,7 @@ func impossible(f *casefile.File) []failure.Sighting {
 	if last == nil {
 		return nil
 	}
-	s := sighting(0.7, "sign-turned", run.Point{Step: last.Step, Ref: last.Ref}, f, fmt.Sprintf("The area under the curve is %s in every evaluation, far below chance: labels or scores are turned round.", last.Groups["value"]))
-	s.Text = last.Text
-	return []failure.Sighting{s}
+	return told(0.7, "sign-turned", last.Step, last, fmt.Sprintf("The area under the curve is %s in every evaluation, far below chance: labels or scores are turned round.", last.Groups["value"]))
 }
 
 // otherFileDisagrees compares a score of the training log with the same score in
@@ -58,10 +53,7 @@ func otherFileDisagrees(f *casefile.File) []failure.Sighting {
 		if !ok1 || !ok2 || a < 0.3 || a > 1 || b > a-0.07 {
 			continue
 		}
-		s := sighting(0.66, "two-ways", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("%s is %s in the training run's own evaluation and %s in %s.", e.Groups["name"], t.Groups["value"], e.Groups["value"], e.Ref.File))
-		s.Text = e.Text
-		s.Also = []run.Ref{t.Ref}
-		return []failure.Sighting{s}
+		return told(0.66, "two-ways", -1, e, fmt.Sprintf("%s is %s in the training run's own evaluation and %s in %s.", e.Groups["name"], t.Groups["value"], e.Groups["value"], e.Ref.File), t.Ref)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
-	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // value is the number that an event's line states.
@@ -36,9 +35,7 @@ func iouStaysZero(f *casefile.File) []failure.Sighting {
 		n += e.Count
 	}
 	last := events[len(events)-1]
-	s := sighting(0.7, "labels-permuted", run.Point{Step: last.Step, Ref: last.Ref}, f, fmt.Sprintf("Training pixel accuracy is %.2f and the mean IoU is %s in the last of %d evaluations: the two do not read the same label ids.", acc.Last.Value, last.Groups["value"], n))
-	s.Text = last.Text
-	return []failure.Sighting{s}
+	return told(0.7, "labels-permuted", last.Step, last, fmt.Sprintf("Training pixel accuracy is %.2f and the mean IoU is %s in the last of %d evaluations: the two do not read the same label ids.", acc.Last.Value, last.Groups["value"], n))
 }
 
 // perplexityOff: an evaluation harness reports a perplexity a thousand times
@@ -57,9 +54,7 @@ func perplexityOff(f *casefile.File) []failure.Sighting {
 	}
 	for _, e := range f.EventsOf("lm-eval-perplexity") {
 		if v, ok := value(e); ok && own < 1e3 && v > 1000*own {
-			s := sighting(0.72, "no-template", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("The harness reports a perplexity of %.3g, the run itself about %.3g: texts are not tokenised alike (a missing begin-of-text token, another tokenizer or template).", v, own))
-			s.Text = e.Text
-			return []failure.Sighting{s}
+			return told(0.72, "no-template", -1, e, fmt.Sprintf("The harness reports a perplexity of %.3g, the run itself about %.3g: texts are not tokenised alike (a missing begin-of-text token, another tokenizer or template).", v, own))
 		}
 	}
 	return nil
@@ -75,10 +70,7 @@ func protocolsDiffer(f *casefile.File) []failure.Sighting {
 			if !ok1 || !ok2 || v.Groups["name"] != t.Groups["name"] || a < 0.2 || b > a/4 {
 				continue
 			}
-			s := sighting(0.68, "protocols-differ", run.Point{Step: -1, Ref: t.Ref}, f, fmt.Sprintf("%s is %.3f in validation and %.3f in the test of the same model: the two are not measured alike (sampled against full ranking, other candidates or splits).", v.Groups["name"], a, b))
-			s.Text = t.Text
-			s.Also = []run.Ref{v.Ref}
-			return []failure.Sighting{s}
+			return told(0.68, "protocols-differ", -1, t, fmt.Sprintf("%s is %.3f in validation and %.3f in the test of the same model: the two are not measured alike (sampled against full ranking, other candidates or splits).", v.Groups["name"], a, b), v.Ref)
 		}
 	}
 	return nil
@@ -101,10 +93,7 @@ func filtersDisagree(f *casefile.File) []failure.Sighting {
 	if low == nil || high == nil || low.Ref.File != high.Ref.File || low.Ref.Line-high.Ref.Line > 3 || high.Ref.Line-low.Ref.Line > 3 {
 		return nil
 	}
-	s := sighting(0.72, "answer-format", run.Point{Step: -1, Ref: low.Ref}, f, fmt.Sprintf("One filter of the harness scores %s and the other %s on the same answers: they are right in a format that the strict one does not accept.", low.Groups["value"], high.Groups["value"]))
-	s.Text = low.Text
-	s.Also = []run.Ref{high.Ref}
-	return []failure.Sighting{s}
+	return told(0.72, "answer-format", -1, low, fmt.Sprintf("One filter of the harness scores %s and the other %s on the same answers: they are right in a format that the strict one does not accept.", low.Groups["value"], high.Groups["value"]), high.Ref)
 }
 
 // backtestContradicts: R2 is high in validation and gone on later or external
@@ -124,10 +113,7 @@ func backtestContradicts(f *casefile.File) []failure.Sighting {
 	if good == nil || bad == nil {
 		return nil
 	}
-	s := sighting(0.7, "leakage", run.Point{Step: -1, Ref: bad.Ref}, f, fmt.Sprintf("R2 is %s in validation and %s outside of it: validation rows are not independent of training, or a feature holds the future.", good.Groups["value"], bad.Groups["value"]))
-	s.Text = bad.Text
-	s.Also = []run.Ref{good.Ref}
-	return []failure.Sighting{s}
+	return told(0.7, "leakage", -1, bad, fmt.Sprintf("R2 is %s in validation and %s outside of it: validation rows are not independent of training, or a feature holds the future.", good.Groups["value"], bad.Groups["value"]), good.Ref)
 }
 
 // outsideData are the words for data that validation was not drawn from.

@@ -17,7 +17,7 @@ func overOne(f *casefile.File) []failure.Sighting {
 		if !strings.Contains(strings.ToLower(s.Name), "auc") || !s.Finite() || s.Max.Value <= 1.000001 || s.Max.Value > 1.5 {
 			continue
 		}
-		return []failure.Sighting{sighting(0.75, "two-ways", s.Max, f, fmt.Sprintf("%s is %.6g: no area under a curve is larger than 1, so it is computed wrongly (weights, rounding, ties).", s.Name, s.Max.Value))}
+		return found(0.75, "two-ways", s.Max, f, fmt.Sprintf("%s is %.6g: no area under a curve is larger than 1, so it is computed wrongly (weights, rounding, ties).", s.Name, s.Max.Value))
 	}
 	return nil
 }
@@ -35,10 +35,7 @@ func perfectAndNot(f *casefile.File) []failure.Sighting {
 		case e.Groups["name"] == "F1":
 			perfect = nil
 		case e.Groups["name"] == "Average Precision" && v < 70 && perfect != nil && e.Order-perfect.Order < 6:
-			s := sighting(0.75, "two-ways", run.Point{Step: e.Step, Ref: perfect.Ref}, f, fmt.Sprintf("The evaluator reports an F1 of %s and an average precision of %s for the same scores: they are tied, and no threshold means anything.", perfect.Groups["value"], e.Groups["value"]))
-			s.Text = perfect.Text
-			s.Also = []run.Ref{e.Ref}
-			return []failure.Sighting{s}
+			return told(0.75, "two-ways", e.Step, perfect, fmt.Sprintf("The evaluator reports an F1 of %s and an average precision of %s for the same scores: they are tied, and no threshold means anything.", perfect.Groups["value"], e.Groups["value"]), e.Ref)
 		}
 	}
 	return nil
@@ -49,9 +46,7 @@ func perfectAndNot(f *casefile.File) []failure.Sighting {
 func oneTokenEach(f *casefile.File) []failure.Sighting {
 	for _, e := range f.EventsOf("bleu-lengths") {
 		if e.Groups["sys"] == e.Groups["ref"] && e.Groups["value"] == "0.00" {
-			s := sighting(0.72, "tokenized-references", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("BLEU is 0 and hypotheses and references have the same %s tokens: each sentence was scored as one token.", e.Groups["sys"]))
-			s.Text = e.Text
-			return []failure.Sighting{s}
+			return told(0.72, "tokenized-references", -1, e, fmt.Sprintf("BLEU is 0 and hypotheses and references have the same %s tokens: each sentence was scored as one token.", e.Groups["sys"]))
 		}
 	}
 	return nil
@@ -84,10 +79,7 @@ func worseWhenLoaded(f *casefile.File) []failure.Sighting {
 		if before < 0.2 || v > 0.67*before || before-v < 0.15 {
 			continue
 		}
-		s := sighting(0.72, "two-ways", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("Accuracy is %.3g in the process that trained and %.3g for the model that was loaded again.", before, v))
-		s.Text = e.Text
-		s.Also = []run.Ref{ref}
-		return []failure.Sighting{s}
+		return told(0.72, "two-ways", -1, e, fmt.Sprintf("Accuracy is %.3g in the process that trained and %.3g for the model that was loaded again.", before, v), ref)
 	}
 	return nil
 }
@@ -109,10 +101,7 @@ func paddedRight(f *casefile.File) []failure.Sighting {
 		if err != nil || e.Stream == warned[0].Stream && e.Order < warned[0].Order || v > 0.35 && v <= 1 || v > 35 {
 			continue
 		}
-		s := sighting(0.74, "right-padding", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("The score is %s at a loss of %.4g, and the prompts were padded on the right: what follows the padding is no answer to the prompt.", e.Groups["value"], loss.Last.Value))
-		s.Text = e.Text
-		s.Also = []run.Ref{warned[0].Ref}
-		return []failure.Sighting{s}
+		return told(0.74, "right-padding", -1, e, fmt.Sprintf("The score is %s at a loss of %.4g, and the prompts were padded on the right: what follows the padding is no answer to the prompt.", e.Groups["value"], loss.Last.Value), warned[0].Ref)
 	}
 	return nil
 }
@@ -129,10 +118,7 @@ func noGroundTruth(f *casefile.File) []failure.Sighting {
 		if s.Count < 3 || !s.Finite() || s.Last.Value <= 0 || !strings.Contains(n, "box") && !strings.Contains(n, "giou") && !strings.Contains(n, "bbox") {
 			continue
 		}
-		x := sighting(0.8, "no-ground-truth", run.Point{Step: e[0].Step, Ref: e[0].Ref}, f, fmt.Sprintf("Average precision is -1, which means that no ground truth was left to compare with, while training has boxes to learn from (%s %.4g).", s.Name, s.Last.Value))
-		x.Text = e[0].Text
-		x.Also = []run.Ref{s.Last.Ref}
-		return []failure.Sighting{x}
+		return told(0.8, "no-ground-truth", e[0].Step, e[0], fmt.Sprintf("Average precision is -1, which means that no ground truth was left to compare with, while training has boxes to learn from (%s %.4g).", s.Name, s.Last.Value), s.Last.Ref)
 	}
 	return nil
 }
@@ -155,10 +141,7 @@ func leaks(f *casefile.File) []failure.Sighting {
 	if best == nil || worst == nil || top < 0.999 || low > 0.85 {
 		return nil
 	}
-	s := sighting(0.76, "target-leak", run.Point{Step: best.Step, Ref: best.Ref}, f, fmt.Sprintf("The area under the curve is %.5g in the validation and %.4g on other data of the same task: no honest model loses so much.", top, low))
-	s.Text = best.Text
-	s.Also = []run.Ref{worst.Ref}
-	return []failure.Sighting{s}
+	return told(0.76, "target-leak", best.Step, best, fmt.Sprintf("The area under the curve is %.5g in the validation and %.4g on other data of the same task: no honest model loses so much.", top, low), worst.Ref)
 }
 
 // decodesAnother finds a recogniser that reads its validation data well in training
@@ -167,9 +150,7 @@ func decodesAnother(f *casefile.File) []failure.Sighting {
 	for _, e := range f.EventsOf("asr-accuracy-and-error") {
 		acc, err := strconv.ParseFloat(e.Groups["acc"], 64)
 		if v, ok := value(e); ok && err == nil && acc >= 0.8 && acc <= 1 && v >= 75 {
-			s := sighting(0.76, "two-ways", run.Point{Step: e.Step, Ref: e.Ref}, f, fmt.Sprintf("%.4g %% of the words count as wrong while %.3g of the tokens are right: references and hypotheses are not written in the same way (case, tokens), or another vocabulary decodes.", v, acc))
-			s.Text = e.Text
-			return []failure.Sighting{s}
+			return told(0.76, "two-ways", e.Step, e, fmt.Sprintf("%.4g %% of the words count as wrong while %.3g of the tokens are right: references and hypotheses are not written in the same way (case, tokens), or another vocabulary decodes.", v, acc))
 		}
 	}
 	for _, name := range []string{"eval_accuracy", "accuracy"} {
@@ -179,10 +160,7 @@ func decodesAnother(f *casefile.File) []failure.Sighting {
 		}
 		for _, e := range f.EventsOf("asr-score-row") {
 			if v, ok := value(e); ok && v >= 75 {
-				s := sighting(0.74, "two-ways", run.Point{Step: -1, Ref: e.Ref}, f, fmt.Sprintf("Decoding gets %.4g %% of the words wrong at a validation accuracy of %.4g: it does not use the vocabulary or the model of the training.", v, acc.Last.Value))
-				s.Text = e.Text
-				s.Also = []run.Ref{acc.Last.Ref}
-				return []failure.Sighting{s}
+				return told(0.74, "two-ways", -1, e, fmt.Sprintf("Decoding gets %.4g %% of the words wrong at a validation accuracy of %.4g: it does not use the vocabulary or the model of the training.", v, acc.Last.Value), acc.Last.Ref)
 			}
 		}
 	}
