@@ -23,7 +23,8 @@ func Kinds() source.Registry {
 	}
 }
 
-// Start starts a run and gives its source.
+// Start starts a run and gives its source, which is to be looked at until it ends.
 func Start(ctx context.Context, l source.Launch, opt source.Options) (source.Started, error) {
+	opt.Watch = true
 	return process.Start(ctx, l, opt, artifacts.Kind())
 }

@@ -54,9 +54,9 @@ func Start(ctx context.Context, l source.Launch, opt source.Options, beside *sou
 	if err != nil {
 		return nil, startError(l.Args[0], err)
 	}
-	r.pid, opt.Watch = p.Pid, true
+	r.pid = p.Pid
 	w := &watched{
-		who: func() (stat, error) { return who, nil }, last: opt.Last, watch: true,
+		who: func() (stat, error) { return who, nil }, last: opt.Last, watch: opt.Watch,
 		own:   map[string]string{filepath.Base(r.log): r.log},
 		ended: func() []run.Fact { <-r.over; return r.ended },
 	}
