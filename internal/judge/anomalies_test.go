@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -243,5 +244,22 @@ func TestTasksOfAPipelineAreTold(t *testing.T) {
 	w.want(report.AnomalyPipelineFailed, report.Blocker)
 	if e := judge.Ended(failuretest.Book(t), w.f); e.State != report.StateFailed {
 		t.Errorf("want FAILED, got %+v", e)
+	}
+}
+
+// TestARunThatHangsAfterItsLastStepHasNotSucceeded looks once at a run that was
+// done with its steps and then waited for a lock, and on until its log is silent.
+func TestARunThatHangsAfterItsLastStepHasNotSucceeded(t *testing.T) {
+	log, err := os.ReadFile("../diagnose/testdata/cases/deepspeed-triton-autotune-filelock-nfs/run.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newFollow(t)
+	w.look(string(log))
+	for range 20 {
+		w.look("")
+		if e := judge.Ended(failuretest.Book(t), w.f); e.State == report.StateSucceeded {
+			t.Fatalf("after %s: %s: %s", w.at.Format("15:04:05"), e.State, e.Why)
+		}
 	}
 }

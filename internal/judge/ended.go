@@ -107,7 +107,7 @@ func lastWords(b *failure.Book, f *casefile.File, last bool, limit report.Termin
 		return goesOn
 	}
 	r := Case(b, f)
-	done := completed(f) && r.RunStatus != report.Crashed && r.RunStatus != report.Hung
+	done := completed(f) && r.RunStatus != report.Crashed
 	steps := lastStepDone(f)
 	switch {
 	case limit != report.StateRunning && r.RunStatus != report.Healthy && r.RunStatus != report.Recovered:
