@@ -20,6 +20,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/source"
 	sourceall "github.com/trainmedic/trainmedic/internal/source/all"
+	"github.com/trainmedic/trainmedic/internal/source/sourcetest"
 )
 
 // torchWatch is a real run that is started and watched, and what must be told.
@@ -40,6 +41,7 @@ var torchWatches = []torchWatch{
 	{scenario: "raise", want: []report.AnomalyType{report.AnomalyDataError, report.AnomalyCrash}, state: report.StateFailed, decision: report.NoGo, ends: true},
 	{scenario: "sigkill", want: []report.AnomalyType{report.AnomalyCrash, report.AnomalyOOM}, state: report.StateFailed, decision: report.NoGo, ends: true},
 	{scenario: "host-oom", want: []report.AnomalyType{report.AnomalyOOM}, state: report.StateFailed, decision: report.NoGo, ends: true},
+	{scenario: "cgroup-oom", want: []report.AnomalyType{report.AnomalyOOM}, state: report.StateFailed, decision: report.NoGo, ends: true},
 	{scenario: "disk-full", want: []report.AnomalyType{report.AnomalyCheckpointFailure}, state: report.StateFailed, decision: report.NoGo, ends: true},
 	{scenario: "disk-fills", want: []report.AnomalyType{report.AnomalyCheckpointFailure}, before: report.AnomalyDiskFilling, state: report.StateFailed, decision: report.NoGo, ends: true},
 	{scenario: "slow", want: []report.AnomalyType{report.AnomalySlowThroughput}, state: report.StateSucceeded, decision: report.Go, ends: true},
@@ -51,7 +53,7 @@ var torchWatches = []torchWatch{
 // torch.
 func TestTorch(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts eleven PyTorch runs")
+		t.Skip("starts twelve PyTorch runs")
 	}
 	python := torchPython(t)
 	for _, w := range torchWatches {
@@ -106,6 +108,9 @@ func (w *torchWatch) watch(t *testing.T, python, dir string) {
 	}
 	kill := func() { syscall.Kill(-src.PID(), syscall.SIGKILL) }
 	defer kill()
+	if w.scenario == "cgroup-oom" {
+		sourcetest.LimitMemory(t, src.PID(), 700<<20)
+	}
 	m := newMonitor(t, sourceall.Kinds())
 	watch := m.Attach(monitor.Request{Interval: 500 * time.Millisecond, NoBackoff: true}, src)
 	defer watch.Close()

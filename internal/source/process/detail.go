@@ -148,15 +148,16 @@ func (c cgroup) number(what string) (int64, bool) {
 }
 
 // kills is how often the kernel ended a process of the cgroup for want of memory.
-func (c cgroup) kills() (string, bool) {
+func (c cgroup) kills() (int, bool) {
 	b, err := os.ReadFile(c.file("events"))
 	if err != nil {
-		return "", false
+		return 0, false
 	}
 	for line := range strings.Lines(string(b)) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "oom_kill" {
-			return f[1], true
+			n, err := strconv.Atoi(f[1])
+			return n, err == nil
 		}
 	}
-	return "", false
+	return 0, false
 }

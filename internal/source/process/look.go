@@ -135,7 +135,13 @@ func (l *look) surroundings() {
 			l.fact(run.FactMemoryMax, strconv.FormatInt(n, 10))
 		}
 		if n, ok := c.kills(); ok {
-			l.fact(run.FactOOMKills, n)
+			before, seen := l.since[keyKills]
+			if !seen {
+				before = strconv.Itoa(n)
+			}
+			l.obs.Next[keyKills] = before
+			had, _ := strconv.Atoi(before) // our own words
+			l.fact(run.FactOOMKills, strconv.Itoa(n-had))
 		}
 		if n, ok := c.number("current"); ok && l.watch {
 			l.obs.Facts = append(l.obs.Facts, run.Fact{Key: run.FactMemoryNow, Value: strconv.FormatInt(n, 10)})

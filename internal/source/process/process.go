@@ -73,7 +73,8 @@ type watched struct {
 const (
 	keyWho    = "process" // PID and start
 	keyCgroup = "cgroup"
-	keyDone   = "done" // identities of files that are older parts of a log
+	keyKills  = "kills" // of the cgroup before it was looked at
+	keyDone   = "done"  // identities of files that are older parts of a log
 )
 
 // Observe implements source.Source.

@@ -123,6 +123,10 @@ def fail(step, x, y, group):
     if SCENARIO == "host-oom":
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
         torch.zeros(4 << 30)
+    if SCENARIO == "cgroup-oom":  # whoever starts it sets the limit
+        kept = []
+        while True:
+            kept.append(torch.ones(2 << 20))
 
 
 def main():
