@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"sync"
 
 	"github.com/trainmedic/trainmedic/internal/logformat"
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -61,6 +62,7 @@ func (f *File) start(ctx context.Context, streams []run.Stream) *pipe {
 	for range workers {
 		go func() {
 			w := worker{forms: logformat.NewFinder(forms)}
+			defer w.forms.Close()
 			for b := range p.todo {
 				w.take(b)
 				b.done <- struct{}{}
@@ -84,10 +86,29 @@ func (p *pipe) next() *block {
 	b := <-p.free
 	b.stream, b.origin, b.last, b.opened, b.err, b.base = nil, nil, false, true, nil, 0
 	if b.buf == nil {
-		b.buf = make([]byte, p.f.blockSize)
+		b.buf = p.f.buffer()
 	}
 	b.b = b.buf[:0]
 	return b
+}
+
+// buffers are those of pipes that have ended: each look of a watch has one.
+var buffers sync.Pool
+
+func (f *File) buffer() []byte {
+	if b, ok := buffers.Get().(*[blockSize]byte); ok && f.blockSize == blockSize {
+		return b[:]
+	}
+	return make([]byte, f.blockSize)
+}
+
+// release gives the buffers back; every block MUST be free.
+func (p *pipe) release() {
+	for range cap(p.free) {
+		if b := <-p.free; len(b.buf) == blockSize {
+			buffers.Put((*[blockSize]byte)(b.buf))
+		}
+	}
 }
 
 func (p *pipe) send(b *block) {

@@ -80,6 +80,18 @@ type Stream struct {
 	tracer    byRank[*Traceback] // the last traceback of each rank
 }
 
+// Kept gives the lines of the head, then those of the tail; a short log has the
+// same ones in both.
+func (s *Stream) Kept(yield func(Line) bool) {
+	for _, lines := range [][]Line{s.Head, s.Tail} {
+		for _, l := range lines {
+			if !yield(l) {
+				return
+			}
+		}
+	}
+}
+
 // Line is one kept line.
 type Line struct {
 	Ref  run.Ref

@@ -1,6 +1,9 @@
 package casefile
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // frameworks maps words of logs to frameworks. The most specific stand first:
 // a NeMo run shows Lightning and PyTorch too.
@@ -37,16 +40,20 @@ func (f *File) detectFramework() {
 	if f.Framework != "" && f.Framework != "unknown" {
 		return
 	}
-	f.Framework = "unknown"
-	all := f.spoken()
-	for _, fw := range frameworks {
-		for _, w := range fw.words {
-			if strings.Contains(all, w) {
-				f.Framework = fw.name
-				return
+	best := len(frameworks)
+	for text := range f.spoken {
+		for i, fw := range frameworks[:best] {
+			if slices.ContainsFunc(fw.words, func(w string) bool { return strings.Contains(text, w) }) {
+				best = i
+				break
 			}
 		}
 	}
+	if best < len(frameworks) {
+		f.Framework = frameworks[best].name
+		return
+	}
+	f.Framework = "unknown"
 	for _, c := range f.Checkpoints {
 		if pytorchFormats[c.Format] {
 			f.Framework = "pytorch"
@@ -57,29 +64,31 @@ func (f *File) detectFramework() {
 
 var pytorchFormats = map[string]bool{"torch": true, "hf": true, "safetensors": true, "dcp": true}
 
-// spoken is what the logs say where programs introduce themselves and where they
-// fail.
-func (f *File) spoken() string {
-	var text strings.Builder
-	add := func(lines []Line) {
-		for _, l := range lines {
-			text.WriteString(l.Text + "\n")
-		}
-	}
+// spoken gives what the logs say where programs introduce themselves and where
+// they fail.
+func (f *File) spoken(yield func(string) bool) {
 	for _, s := range f.Logs() {
-		add(s.Head)
-		add(s.Tail)
+		for l := range s.Kept {
+			if !yield(l.Text) {
+				return
+			}
+		}
 		for _, rank := range sortedRanks(s.Readers) {
-			text.WriteString(formatWords[s.Readers[rank].Progress().Format] + "\n")
+			if !yield(formatWords[s.Readers[rank].Progress().Format]) {
+				return
+			}
 		}
 	}
 	for _, t := range f.Tracebacks {
-		text.WriteString(t.Type + "\n")
 		for _, fr := range t.Frames {
-			text.WriteString(fr.File + "\n")
+			if !yield(fr.File) {
+				return
+			}
+		}
+		if !yield(t.Type) {
+			return
 		}
 	}
-	return text.String()
 }
 
 // formatWords says which framework a format of progress lines gives away.

@@ -87,7 +87,10 @@ func (f *File) read(ctx context.Context, streams []run.Stream) error {
 		f.late = f.forms.Late()
 	}
 	if f.Following { // they are larger than all that a look at a quiet run reads
-		defer func() { f.forms, f.late, f.nums = nil, nil, nil }()
+		defer func() {
+			f.late.Close()
+			f.forms, f.late, f.nums = nil, nil, nil
+		}()
 	}
 	p := f.start(ctx, f.joined(streams))
 	var rd *reading
@@ -105,6 +108,7 @@ func (f *File) read(ctx context.Context, streams []run.Stream) error {
 		}
 		p.free <- b
 	}
+	p.release()
 	return ctx.Err()
 }
 

@@ -30,13 +30,12 @@ func Ended(b *failure.Book, f *casefile.File) End {
 	if e := jobEnded(f); e.State.Ended() {
 		return e
 	}
-	limit := limitOf(f)
 	code, signal := exit(f)
 	switch {
 	case over(f) && (code != nil || signal != nil):
-		return exited(f, code, signal, limit)
+		return exited(f, code, signal)
 	case processEnded(f):
-		return vanished(b, f, limit)
+		return vanished(b, f)
 	case f.Value(run.FactState) != "":
 		return goesOn // it lives, whatever its log says
 	}
@@ -44,7 +43,7 @@ func Ended(b *failure.Book, f *casefile.File) End {
 	if !last && !fellSilent(f) {
 		return goesOn
 	}
-	e := lastWords(b, f, last, limit)
+	e := lastWords(b, f, last)
 	e.ByLog = true
 	return e
 }
@@ -69,7 +68,7 @@ func jobEnded(f *casefile.File) End {
 }
 
 // exited reads how the process ended.
-func exited(f *casefile.File, code *int, signal *string, limit report.TerminalState) End {
+func exited(f *casefile.File, code *int, signal *string) End {
 	if code != nil && *code == 0 && signal == nil {
 		if stoppedEarly(f) {
 			return End{State: report.StateEarlyStopped, Why: "early stopping ended the training and the process ended with exit code 0", Proven: 0.95}
@@ -83,6 +82,7 @@ func exited(f *casefile.File, code *int, signal *string, limit report.TerminalSt
 	if signal != nil {
 		how += " by " + *signal
 	}
+	limit := limitOf(f)
 	switch {
 	case limit != report.StateRunning:
 		return End{State: limit, Why: how, Proven: 0.9}
@@ -93,8 +93,8 @@ func exited(f *casefile.File, code *int, signal *string, limit report.TerminalSt
 }
 
 // vanished judges a process that ended without anybody seeing its exit code.
-func vanished(b *failure.Book, f *casefile.File, limit report.TerminalState) End {
-	e := lastWords(b, f, true, limit)
+func vanished(b *failure.Book, f *casefile.File) End {
+	e := lastWords(b, f, true)
 	if e.State.Ended() {
 		return e
 	}
@@ -102,13 +102,13 @@ func vanished(b *failure.Book, f *casefile.File, limit report.TerminalState) End
 }
 
 // lastWords judges a run of which only the log is seen.
-func lastWords(b *failure.Book, f *casefile.File, last bool, limit report.TerminalState) End {
+func lastWords(b *failure.Book, f *casefile.File, last bool) End {
 	if !anyLine(f) {
 		return goesOn
 	}
 	r := Case(b, f)
 	done := completed(f) && r.RunStatus != report.Crashed
-	steps := lastStepDone(f)
+	steps, limit := lastStepDone(f), limitOf(f)
 	switch {
 	case limit != report.StateRunning && r.RunStatus != report.Healthy && r.RunStatus != report.Recovered:
 		return End{State: limit, Why: "the log says so", Proven: 0.8}

@@ -213,7 +213,10 @@ var restarts = regexp.MustCompile(`(?i)requeu|preempt|node fail|restart|resubmit
 // longer than any silence that it broke before.
 func fellSilent(f *casefile.File) bool {
 	p := &f.Pulse
-	need := max(2*min(p.Lull, slowWork), min(flushes, 10*p.Interval))
+	need, silent := max(2*min(p.Lull, slowWork), min(flushes, 10*p.Interval)), f.At.Sub(p.Spoke)
+	if p.Silent < silentLooks || silent < need {
+		return false
+	}
 	for _, s := range f.Logs() {
 		for _, l := range s.Tail[max(0, len(s.Tail)-25):] {
 			if restarts.MatchString(l.Text) {
@@ -221,7 +224,7 @@ func fellSilent(f *casefile.File) bool {
 			}
 		}
 	}
-	return p.Silent >= silentLooks && f.At.Sub(p.Spoke) >= need
+	return silent >= need
 }
 
 // lastLine is the last thing that a log says.

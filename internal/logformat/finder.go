@@ -2,6 +2,7 @@ package logformat
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -68,8 +69,8 @@ func (f *form) alike(o *form) bool { return slices.Equal(f.conds, o.conds) }
 // Finder finds the forms of lines. It belongs to one goroutine.
 type Finder struct {
 	fs     *Forms
-	own    bool    // it is of the goroutine that learns: it sees what is not filed yet
-	last   []*form // by a key of the line
+	own    bool             // it is of the goroutine that learns: it sees what is not filed yet
+	last   *[lastSize]*form // by a key of the line
 	starts [maxParts]int32
 	day    day
 	Stamp  Stamp // of the line that was found last
@@ -84,11 +85,25 @@ type Stamp struct {
 	Nsec int32
 }
 
+// tables are those of Finders that were closed: each look of a watch has three.
+var tables = sync.Pool{New: func() any { return new([lastSize]*form) }}
+
 // NewFinder returns a Finder of fs.
-func NewFinder(fs *Forms) *Finder { return &Finder{fs: fs, last: make([]*form, lastSize)} }
+func NewFinder(fs *Forms) *Finder { return &Finder{fs: fs, last: tables.Get().(*[lastSize]*form)} }
+
+// Close lets go of what the Finder holds; it finds no more.
+func (x *Finder) Close() {
+	clear(x.last[:])
+	tables.Put(x.last)
+	x.last = nil
+}
 
 // Late returns a Finder for the goroutine that learns.
-func (fs *Forms) Late() *Finder { return &Finder{fs: fs, own: true, last: make([]*form, lastSize)} }
+func (fs *Forms) Late() *Finder {
+	x := NewFinder(fs)
+	x.own = true
+	return x
+}
 
 // Find is the form of a line after the launcher's prefix was cut, nil when none
 // is known. The line need not be cleaned: one that has a form is clean. Its

@@ -98,7 +98,7 @@ func nativeStack(f *casefile.File) []failure.Sighting {
 	for _, s := range f.Logs() {
 		n, first := 0, casefile.Line{}
 		for _, l := range s.Tail {
-			if stackFrame.MatchString(l.Text) {
+			if strings.Contains(l.Text, ".so") && stackFrame.MatchString(l.Text) {
 				if n++; n == 1 {
 					first = l
 				}

@@ -98,8 +98,9 @@ func sinceRewind(s *run.Series) []run.Point {
 	if s == nil {
 		return nil
 	}
-	var out []run.Point
-	for _, p := range s.Points() {
+	pts := s.Points()
+	out := make([]run.Point, 0, len(pts))
+	for _, p := range pts {
 		if math.IsNaN(p.Value) || math.IsInf(p.Value, 0) {
 			continue
 		}

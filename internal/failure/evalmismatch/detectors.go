@@ -190,7 +190,7 @@ func duplicates(f *casefile.File) []failure.Sighting {
 		train, n := map[string]file{}, 0
 		var first, second file
 		for _, pass := range []bool{true, false} {
-			for _, l := range append(append([]casefile.Line{}, s.Head...), s.Tail...) {
+			for l := range s.Kept {
 				sum, path, ok := checksum(l.Text)
 				if !ok {
 					continue
