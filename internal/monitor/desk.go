@@ -1,12 +1,14 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,6 +26,7 @@ type Desk struct {
 	Monitor *Monitor
 	Dir     string        // where the journals lie
 	Idle    time.Duration // after which a watch that nobody asks for rests: a day when 0
+	Most    int           // how many watches may go on at once: 4,000 when 0
 
 	mu     sync.Mutex
 	seats  map[string]*seat
@@ -34,7 +37,7 @@ type Desk struct {
 const (
 	usualIdle   = 24 * time.Hour
 	foreignLook = time.Second // between two readings of another process's journal
-	maxSeats    = 4000
+	usualMost   = 4000
 	requestFile = "request.json"
 )
 
@@ -91,7 +94,11 @@ func idOf(r Request) string {
 
 // sit gives a watch its seat; d.mu MUST be held.
 func (d *Desk) sit(id string, r Request) error {
-	if d.closed || len(d.seats) >= maxSeats {
+	most := cmp.Or(d.Most, usualMost)
+	if len(d.seats) >= most { // those that have ended lie on disk: who asks for one gets it back
+		maps.DeleteFunc(d.seats, func(_ string, s *seat) bool { return s.over() })
+	}
+	if d.closed || len(d.seats) >= most {
 		return fmt.Errorf("monitor: %d watches are open, the most of one server: %w", len(d.seats), source.ErrDenied)
 	}
 	dir := filepath.Join(d.Dir, id)

@@ -101,6 +101,40 @@ func TestClientsOfOneWatchLoseNothing(t *testing.T) {
 	}
 }
 
+// TestEndedWatchesTakeNoSeat: a server lives longer than its watches.
+func TestEndedWatchesTakeNoSeat(t *testing.T) {
+	dir := t.TempDir()
+	d := desk(t, t.TempDir())
+	d.Most = 2
+	start := func(name string) (string, error) {
+		appendTo(t, filepath.Join(dir, name), steps(1, 20, "2.5"))
+		return d.Start(often(filepath.Join(dir, name)))
+	}
+	ids := map[string]string{}
+	for _, name := range []string{"a.log", "b.log", "c.log", "d.log"} {
+		id, err := start(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait(t, d, id, 0, true, 10*time.Second)
+		if _, err := d.Stop(id, 0, "a client asked for it"); err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = id
+	}
+	if st := wait(t, d, ids["a.log"], 0, false, 10*time.Second); st.Artifact == nil {
+		t.Errorf("one that lost its seat: %+v", st)
+	}
+	for _, name := range []string{"e.log", "f.log"} {
+		if _, err := start(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := start("g.log"); !errors.Is(err, source.ErrDenied) {
+		t.Errorf("a third one that goes on: %v", err)
+	}
+}
+
 func TestATargetThatIsNothingIsAnError(t *testing.T) {
 	d := desk(t, t.TempDir())
 	if _, err := d.Wait(t.Context(), "w123", 0, false); !errors.Is(err, source.ErrNotFound) {

@@ -34,11 +34,16 @@ type seat struct {
 	mu      sync.Mutex
 	journal *journal
 	glance  glance
+	glanced time.Time // when it was written
 	report  *report.WatchReport
 	err     error         // why the first look saw nothing
 	changed chan struct{} // closed and made anew at every change
 	stop    string        // why it shall stop, "" while it shall not
 }
+
+// glanceEvery is how often the state of a watch that has nothing to tell is
+// written: it is most of what a quiet look costs.
+const glanceEvery = time.Minute
 
 // run looks until the run ends, the seat is stopped, nobody asks any more, or
 // ctx ends.
@@ -86,7 +91,11 @@ func (s *seat) note(u *report.Update, w *Watch) {
 	if len(u.Lines) > 0 {
 		g.StatusLine = u.Lines[0]
 	}
-	if failed = errors.Join(failed, writeGlance(s.dir, g)); failed != nil {
+	if len(u.Events) > 0 || u.End != nil || g.At.Sub(s.glanced) >= glanceEvery || g.Polls == 1 {
+		s.glanced = g.At
+		failed = errors.Join(failed, writeGlance(s.dir, g))
+	}
+	if failed != nil {
 		g.StatusLine += " | not written: " + failed.Error()
 	}
 	s.wake()
