@@ -159,7 +159,22 @@ func looksLikeCode(b []byte) bool {
 			return true
 		}
 	}
-	return false
+	return option(b)
+}
+
+// option reports whether the line has a long option, "--batch-size": two dashes
+// alone divide a line ("Iter: 3/35 -- train_loss: 0.4", MONAI).
+func option(b []byte) bool {
+	for {
+		i := bytes.Index(b, []byte(" --"))
+		if i < 0 || i+3 >= len(b) {
+			return false
+		}
+		if isAlpha(b[i+3]) {
+			return true
+		}
+		b = b[i+3:]
+	}
 }
 
 var codeStarts = []string{
@@ -167,4 +182,4 @@ var codeStarts = []string{
 	"with ", "@", "self.", "File \"", "+ ", "parser.", "raise ", "try:", "except", "else:", "lambda ", "async ", "yield ", "del ",
 }
 
-var codeParts = []string{"Namespace(", "dict(", "self.", " == ", "+= ", "-= ", "range(", "lambda ", "{step", "%d", "%s", ".format(", "f\"", "f'", " --", ":.4f}", ").", "def "}
+var codeParts = []string{"Namespace(", "dict(", "self.", " == ", "+= ", "-= ", "range(", "lambda ", "{step", "%d", "%s", ".format(", "f\"", "f'", ":.4f}", ").", "def "}
