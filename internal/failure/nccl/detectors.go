@@ -208,14 +208,14 @@ func timeoutFirst(f *casefile.File) []failure.Sighting {
 }
 
 // waitsToTheEnd sees ranks that reported to the last that they wait for others,
-// until somebody ended the run.
+// until somebody ended the run. Where storage does not answer, they wait for that.
 func waitsToTheEnd(f *casefile.File) []failure.Sighting {
 	e := f.EventsOf("horovod-stalled-ranks")
 	if len(e) == 0 || f.Recovered(e[len(e)-1]) {
 		return nil
 	}
 	for _, x := range f.Events {
-		if x.Sign.Role == report.RoleCause && x.Sign.Class != report.Pipeline && x.Sign.Class != report.Stalled && x.Sign.ID != "slurm-time-limit" && !f.Recovered(x) {
+		if x.Sign.Role == report.RoleCause && x.Sign.Class != report.Pipeline && (x.Sign.Class != report.Stalled || x.Sign.Cause == "storage-hang") && x.Sign.ID != "slurm-time-limit" && !f.Recovered(x) {
 			return nil
 		}
 	}

@@ -285,7 +285,7 @@ func TestClaim(t *testing.T) {
 
 func TestRankOf(t *testing.T) {
 	cases := map[string]int{
-		"rank3.log": 3, "rank_3": 3, "stderr.rank-3": 3, "log_rank3": 3, "worker3.log": 3, "worker-3": 3, "task1.log": 1,
+		"rank3.log": 3, "rank_3": 3, "stderr.rank-3": 3, "log_rank3": 3, "worker3.log": 3, "worker-3": 3, "workerlog.3": 3, "task1.log": 1,
 		"attempt_0/3/stderr.log": 3, "x/attempt_12/17/error.json": 17, "logs/rank_07/out.log": 7, "slurm-123-t4.out": 4,
 		"global_rank12.txt": 12, "r/exp_rank2.stderr": 2, "GPU3.log": 3,
 		"node0.log": -1, "run.log": -1, "slurm-123.out": -1, "slurm-123_4.out": -1, "local_rank0.log": -1,

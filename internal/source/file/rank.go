@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	// rank3.log, rank_3, stderr.rank-3, log_rank3, worker3.log, proc0, task-2: the
+	// rank3.log, rank_3, stderr.rank-3, log_rank3, worker3.log, workerlog.3, proc0, task-2: the
 	// word and its number; "node" is not among them, since a node has many ranks.
-	rankWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:log_?)?(?:global_?)?(rank|worker|proc|process|task|trainer|gpu)[-_.=]?(\d{1,6})(?:[^0-9]|$)`)
+	rankWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:log_?)?(?:global_?)?(rank|worker(?:log)?|proc|process|task|trainer|gpu)[-_.=]?(\d{1,6})(?:[^0-9]|$)`)
 	// SLURM's %t: slurm-123_4.out does not tell (an array), slurm-123.4.out does not
 	// either (a step); slurm-123-t4.out and job.123.task.4 do.
 	slurmTask = regexp.MustCompile(`(?i)(?:^|[-_.])t(\d{1,6})\.(?:out|err|log)$`)
