@@ -25,6 +25,7 @@ type Reader struct {
 	depth        int     // of lines within lines
 	family       string  // of the training lines that the general reader read
 	kin          *family // that wrote the last line of one
+	underStep    bool    // the metrics of a step follow, one a line
 	yoloZero     bool    // epochs are counted from 0, up to the number printed
 	yoloNames    []string
 	restart      bool // a line since the last reading spoke of resuming
@@ -68,6 +69,7 @@ type format struct {
 // formats in the order in which they are asked: forms that name themselves
 // first, the general reader last.
 var formats = []format{
+	{"tensorflow-detection", mDigit, mCount | mMetric | mWord, (*Reader).objectDetection},
 	{"json", mDigit | mBrace | mColon, mBrace, (*Reader).jsonLine},
 	{"yolo", mDigit, mSlash | mAll, (*Reader).yolo},
 	{"tqdm", mDigit | mPercent, mBlock | mPipe, (*Reader).tqdm},
@@ -106,7 +108,9 @@ func (m Marks) Mute() bool {
 }
 
 // Tabular reports whether the reader is in a table, where any line may be a row.
-func (r *Reader) Tabular() bool { return len(r.cols.names) != 0 || r.yoloNames != nil }
+func (r *Reader) Tabular() bool {
+	return len(r.cols.names) != 0 || r.yoloNames != nil || r.underStep
+}
 
 // Silent reports whether a line with these marks says nothing to the reader as
 // it stands.
