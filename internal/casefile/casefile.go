@@ -75,6 +75,7 @@ type Stream struct {
 	Err       error                      // reading broke off
 	orders    int                        // how many lines there are, those that end in \r too
 	again     struct{ orders, line int } // what begunAgain found, at that many lines
+	spoken    int                        // up to which line no framework's word stands
 	contexts  []*Context
 	lastEvent map[eventKey][]*Event
 	tracer    byRank[*Traceback] // the last traceback of each rank

@@ -19,7 +19,7 @@ func (f *File) continued(in *run.Stream) *reading {
 		return rd.elsewhere(in)
 	}
 	if in.Offset == 0 { // rotated, truncated or made anew: the run goes on, the lines count from 1
-		rd.line, rd.base, rd.start = 1, 0, 0
+		rd.line, rd.base, rd.start, rd.s.spoken = 1, 0, 0, 0
 	}
 	if in.FirstLine > 0 {
 		rd.line = in.FirstLine

@@ -65,13 +65,18 @@ func (f *File) detectFramework() {
 var pytorchFormats = map[string]bool{"torch": true, "hf": true, "safetensors": true, "dcp": true}
 
 // spoken gives what the logs say where programs introduce themselves and where
-// they fail.
+// they fail, of a log that is followed only what is new.
 func (f *File) spoken(yield func(string) bool) {
 	for _, s := range f.Logs() {
+		last := s.spoken
 		for l := range s.Kept {
+			if l.Ref.Line <= last {
+				continue
+			}
 			if !yield(l.Text) {
 				return
 			}
+			s.spoken = max(s.spoken, l.Ref.Line-1) // the last line may grow
 		}
 		for _, rank := range sortedRanks(s.Readers) {
 			if !yield(formatWords[s.Readers[rank].Progress().Format]) {

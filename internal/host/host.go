@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/shirou/gopsutil/v3/disk"
 	"github.com/shirou/gopsutil/v3/mem"
@@ -22,9 +24,9 @@ import (
 func Facts(paths ...string) []run.Fact {
 	var out []run.Fact
 	seen := map[string]bool{}
-	mounts := mountPoints()
+	points := mountPoints()
 	for _, p := range paths {
-		m := mountOf(mounts, existing(p))
+		m := mountOf(points, existing(p))
 		if m == "" || seen[m] {
 			continue
 		}
@@ -71,8 +73,27 @@ func memory() []run.Fact {
 	return []run.Fact{fact(run.FactMemoryTotal, m.Total), fact(run.FactMemoryAvailable, m.Available)}
 }
 
+// mountsLast is how long a list of mount points is good: many watches ask for it
+// at the same time.
+const mountsLast = time.Second
+
+var mounts struct {
+	sync.Mutex
+	at   time.Time
+	list []string
+}
+
 // mountPoints lists where file systems are mounted, those of containers too.
 func mountPoints() []string {
+	mounts.Lock()
+	defer mounts.Unlock()
+	if mounts.list == nil || time.Since(mounts.at) > mountsLast {
+		mounts.list, mounts.at = listMounts(), time.Now()
+	}
+	return mounts.list
+}
+
+func listMounts() []string {
 	parts, _ := disk.Partitions(true) // what could be listed beside an error counts
 	out := make([]string, 0, len(parts))
 	for _, p := range parts {
