@@ -180,6 +180,9 @@ func pipelineFromLog(f *casefile.File) *report.PipelineState {
 	if v := f.Value("pod.task"); v != "" && strings.EqualFold(f.Value("pod.phase"), "failed") && len(s.FailedTasks) == 0 {
 		s.FailedTasks = append(s.FailedTasks, v)
 	}
+	if v := f.Value("task.running"); v != "" && f.Value("task.stopped") != "" && len(s.FailedTasks) == 0 {
+		s.FailedTasks = append(s.FailedTasks, v)
+	}
 	if len(s.FailedTasks) == 0 {
 		return nil
 	}

@@ -46,6 +46,7 @@ var detectors = []failure.Detector{
 	{Name: "eval-own-against-coco", Doc: "The trainer's own average precision is good and pycocotools finds nothing in the same predictions.", Run: ownAgainstCOCO},
 	{Name: "eval-leaks", Doc: "An area under the curve is all but perfect in validation and poor on other data.", Run: leaks},
 	{Name: "eval-decodes-another", Doc: "A recogniser with a good validation accuracy gets hardly a word right when it decodes.", Run: decodesAnother},
+	{Name: "eval-return-lost", Doc: "A trained policy that is played gets less than a fifth of the return of its training episodes.", Run: returnLost},
 	{Name: "train-test-duplicates", Doc: "Files of the training and the test set are byte-identical.", Run: duplicates},
 }
 

@@ -166,3 +166,23 @@ func decodesAnother(f *casefile.File) []failure.Sighting {
 	}
 	return nil
 }
+
+// returnLost compares the return of the training episodes with that of the policy
+// that was loaded and played: it gets a fraction of it where its inputs are not
+// normalised as in training.
+func returnLost(f *casefile.File) []failure.Sighting {
+	train := f.Series("ep_rew_mean")
+	if train == nil || !train.Finite() || train.Count < 5 || train.Last.Value <= 0 || train.Last.Value < train.First.Value {
+		return nil
+	}
+	played := f.EventsOf("mean-return")
+	if len(played) == 0 {
+		return nil
+	}
+	e := played[len(played)-1]
+	v, err := strconv.ParseFloat(e.Groups["value"], 64)
+	if err != nil || v > train.Last.Value/5 || e.Stream.Name == train.Last.Ref.File && e.Ref.Line < train.Last.Ref.Line {
+		return nil
+	}
+	return told(0.74, "two-ways", -1, e, fmt.Sprintf("The mean return is %.4g in training and %.4g when the trained policy is played.", train.Last.Value, v), train.Last.Ref)
+}

@@ -41,6 +41,11 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{processStates, otherStorage, dumpStacks},
 	},
 	{
+		Name:  "compilation",
+		Root:  "The compiler of the step does not come to an end: it folds constants or unrolls a program that is far larger than meant, most often because data was closed over instead of passed in.",
+		Fixes: []report.Fix{passArguments, dumpStacks},
+	},
+	{
 		Name:  "storage-hang",
 		Root:  "The storage did not answer: processes wait in the kernel for a file server or disk.",
 		Fixes: []report.Fix{processStates, otherStorage},
@@ -65,6 +70,8 @@ var causes = []failure.Cause{
 var (
 	dumpStacks = failure.Look("Dump the stacks of all processes of the run (py-spy dump --pid N for each) and compare them between ranks",
 		"shows what each waits for", "one process is where the others are not, or all wait for the same lock", "", 300, 0.8)
+	passArguments = failure.Change("Pass large arrays to the compiled function as arguments instead of closing over them, and compile on a small size first",
+		"the compiler meets no constant that it could fold", "the first step is reported within minutes", 900, 0.75, 0.85)
 	processStates = failure.Look("List state and wait channel of the run's processes", "tells waiting for storage (D) from waiting for each other (S in futex)",
 		"the states explain the standstill", "ps -eo pid,ppid,stat,wchan:32,etime,cmd --sort=ppid", 60, 0.7)
 	restart = failure.Change("End the run and start the unchanged command again from the newest complete checkpoint",
