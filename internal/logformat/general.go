@@ -79,6 +79,9 @@ func (r *Reader) counts(b []byte, ps []pair) counts {
 // for whole numbers.
 func (r *Reader) roleOf(b []byte, p *pair) role {
 	k := r.known(p.key).role
+	if string(p.key) == "Up." || string(p.key) == "Iteration" && contains(b[:p.at], "[Epoch ") && contains(b[:p.at], "][Iteration ") {
+		return countsGlobal // Marian's updates, BigDL's "[Epoch 1 640/60000][Iteration 5]"
+	}
 	if k == notCounter && len(p.key) == 1 && p.sep == ':' && lower(p.key[0]) == 's' && has(b, "s:") {
 		return countsSteps
 	}
@@ -275,6 +278,9 @@ func (r *Reader) underHead(format string, p *pair) bool {
 // of a block of metrics: "[epoch=1][batch=50/25000]:", or rsl_rl's "Learning
 // iteration 5/1500".
 func headed(b []byte, ps []pair, c counts) bool {
+	if has(skipSpace(b), "--> STEP: ") { // Coqui's
+		return true
+	}
 	i := max(c.step, c.batch)
 	if i < 0 || ps[i].of <= 0 {
 		return false

@@ -140,6 +140,11 @@ func tail(b []byte, p *pair, end int) (int, int) {
 			return skipToken(b, end), -1
 		}
 		return end, 0
+	case c == '-' && p.int && skipTo(b, p.at) != '[' && opens(b, p.at, '['): // "Batch [0-60]": the last one counts
+		if n := upTo(b, p, end+1); n > 0 {
+			return n, 0
+		}
+		return skipDotted(b, end), -1
 	case c == '.', c == ':', c == '-':
 		if end+1 < len(b) && isWord(b[end+1]) {
 			return skipDotted(b, end), -1
@@ -148,6 +153,28 @@ func tail(b []byte, p *pair, end int) (int, int) {
 		return end + 1, -1
 	}
 	return p.slash(b, end), 0
+}
+
+// opens reports whether the bracket stands before at, spaces aside.
+func opens(b []byte, at int, bracket byte) bool {
+	i := back(b, at)
+	return i > 0 && b[i-1] == bracket
+}
+
+// upTo reads the end of a range in brackets, and where it ends; 0 if there is none.
+func upTo(b []byte, p *pair, i int) int {
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	n := i
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	if n == i || n-i > 12 || n >= len(b) || b[n] != ']' {
+		return 0
+	}
+	p.val = float64(digits(b[i:n]))
+	return n
 }
 
 // suffix is what k, M or B after a number multiplies it by, 0 for another unit.
@@ -240,10 +267,27 @@ func (p *pair) name(b []byte) {
 			i--
 		}
 	}
+	if i > 0 && b[i-1] == '#' { // dlib's "step#: 120"
+		i--
+	}
 	p.key = keyBefore(b[:i])
+	if p.sep == ' ' && string(p.key) == "is" {
+		p.key = subject(b[:back(b, i-len("is"))], p.key)
+	}
 	if len(p.key) == 0 {
 		p.sep = 0
 	}
+}
+
+// subject is the key before "is" where it begins a part of the line, "step: 60,
+// loss is 1.8"; else a sentence speaks of it, and it stays is.
+func subject(b, is []byte) []byte {
+	k := keyBefore(b)
+	i := len(b) - len(k)
+	if j := back(b, i); j == 0 || j < i && (b[j-1] == ',' || b[j-1] == '.') {
+		return k
+	}
+	return is
 }
 
 func back(b []byte, i int) int {

@@ -80,6 +80,7 @@ var formats = []format{
 	{"keras", mDigit | mSlash, mBracket | mBlock | mColon | mCount, (*Reader).keras},
 	{"espnet", mDigit | mEpoch | mColon, mSlash | mCount | mBracket, (*Reader).espnet},
 	{"namespaced", mDigit | mEq | mSlash, mMetric | mWord, (*Reader).namespaced},
+	{"flower", mDigit | mComma, ^marks(0), (*Reader).flower},
 	{"darknet", mDigit | mColon | mMetric, mComma, (*Reader).darknet},
 	{"ml-agents", mDigit | mColon | mCount, mBracket, (*Reader).mlAgents},
 	{"boosting", mDigit | mColon, mTab | mBracket, (*Reader).boosting},

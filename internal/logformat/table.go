@@ -34,6 +34,10 @@ func (r *Reader) boxed(l line, out *Reading) bool {
 	if out.Phase = PhaseTrain; eval {
 		out.Phase = PhaseEval
 	}
+	if r.box.group == "" && string(key) == "step" && !eval { // guided diffusion
+		r.advance(at{from: fromSteps, step: int64(v), total: -1, epoch: -1, epochs: -1}, out)
+		return true
+	}
 	if counterOf(key) == countsGlobal {
 		if !eval {
 			r.advance(at{from: fromGlobal, step: int64(v), total: -1, epoch: -1, epochs: -1}, out)

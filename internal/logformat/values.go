@@ -148,8 +148,8 @@ func (r *Reader) spelled(b []byte, p *pair) string {
 	if p.sep == ' ' && (p.int || deniedWords[string(lowered(p.key))]) || p.of >= 0 || p.unit || len(p.key) > maxName {
 		return ""
 	}
-	if p.sep == ':' && p.box == 0 && p.end < len(b) && b[p.end] == ']' {
-		return "" // "solver.cpp:236]"
+	if p.sep == ':' && (p.box == 0 && p.end < len(b) && b[p.end] == ']' || p.int && bytes.HasSuffix(p.key, []byte(".py"))) {
+		return "" // "solver.cpp:236]", "callbacks.py:123"
 	}
 	if r.known(p.key).role != notCounter {
 		return ""
