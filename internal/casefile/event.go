@@ -64,7 +64,7 @@ type eventKey struct {
 // none, on the run's main reader; or whether the program was started again since.
 // Of these only a new start heals a sticky sign.
 func (f *File) Recovered(e *Event) bool {
-	if e.Stream != nil && f.relaunched(e.Stream, e.LastRef.Line) {
+	if e.Stream != nil && (f.relaunched(e.Stream, e.LastRef.Line) || f.outdone(e.Stream)) {
 		return true
 	}
 	if e.Sign.Sticky {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // relaunched reports whether the program was started again after a line, in the
@@ -76,3 +77,22 @@ func (s *Stream) showsOthers(line int) bool {
 }
 
 var shownFile = regexp.MustCompile(`^(?:\S+@\S+[#$] |[$#] )(?:sudo )?(?:tail|cat|head|grep|less|sed|awk|zcat)\b`)
+
+// outdone reports whether a later attempt of the run, in a log of its own that
+// begins after this one ended, trained further than this one did: a pod that was
+// replaced, a job that was queued again.
+func (f *File) outdone(s *Stream) bool {
+	r := s.progressReader(run.NoRank)
+	if r == nil || s.Rank != run.NoRank || s.Last.IsZero() || s.Kind != "" && s.Kind != "log" {
+		return false
+	}
+	for _, o := range f.Logs() {
+		if o == s || o.Rank != run.NoRank || !o.First.After(s.Last) {
+			continue
+		}
+		if later := o.progressReader(run.NoRank); later != nil && later.Advances >= healedAfter && later.LastStep > r.LastStep {
+			return true
+		}
+	}
+	return false
+}
