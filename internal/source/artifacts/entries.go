@@ -1,7 +1,6 @@
 package artifacts
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,13 +17,6 @@ import (
 // maxExport bounds the size of an export of log entries that is put in order;
 // a larger one is read as it lies.
 const maxExport = 64 << 20
-
-// logged is one entry of Cloud Logging.
-type logged struct {
-	line  int // of its message
-	at    time.Time
-	texts []string
-}
 
 // entriesOf takes Cloud Logging entries. One a line and oldest first they are
 // the log as they are; newest first or as a JSON array (which is printed over
@@ -51,7 +43,7 @@ func (l *look) entriesOf(e entry) {
 	}
 	reversed := newestFirst(all)
 	if reversed {
-		l.fact("logging.order", "newest-first", t.Ref(all[0].line))
+		l.fact("logging.order", "newest-first", t.Ref(all[0].Line))
 	}
 	l.found(export.Found{Pipeline: export.Tasks(t, tasks)})
 	if asIs || len(all) == 0 || !list && !reversed {
@@ -69,7 +61,7 @@ func (l *look) keep(key string) {
 
 // messages makes a stream of entries, of those that are newer than at the last
 // look.
-func (l *look) messages(e entry, t *export.Text, all []logged, reversed bool) {
+func (l *look) messages(e entry, t *export.Text, all []export.Entry, reversed bool) {
 	if reversed {
 		slices.Reverse(all)
 	}
@@ -78,21 +70,21 @@ func (l *look) messages(e entry, t *export.Text, all []logged, reversed bool) {
 	var b lines
 	newest := seen
 	for _, g := range all {
-		if g.at.After(newest) {
-			newest = g.at
+		if g.At.After(newest) {
+			newest = g.At
 		}
-		if l.since[key] != "" && !g.at.After(seen) {
+		if l.since[key] != "" && !g.At.After(seen) {
 			continue
 		}
 		if !reversed && l.opt.Last == 0 {
-			b.pad(g.line)
+			b.pad(g.Line)
 		}
 		prefix := ""
-		if !g.at.IsZero() {
-			prefix = g.at.Format(time.RFC3339Nano) + " "
+		if !g.At.IsZero() {
+			prefix = g.At.Format(time.RFC3339Nano) + " "
 		}
-		for _, text := range g.texts {
-			b.add(t.Ref(g.line), prefix, text)
+		for _, text := range g.Texts {
+			b.add(t.Ref(g.Line), prefix, text)
 			prefix = ""
 		}
 	}
@@ -104,32 +96,32 @@ func (l *look) messages(e entry, t *export.Text, all []logged, reversed bool) {
 
 // newestFirst reports whether entries stand in the order in which the console
 // and gcloud print them. Time stamps within a second of each other say nothing.
-func newestFirst(all []logged) bool {
-	if len(all) < 2 || all[0].at.Sub(all[len(all)-1].at) < time.Second {
+func newestFirst(all []export.Entry) bool {
+	if len(all) < 2 || all[0].At.Sub(all[len(all)-1].At) < time.Second {
 		return false
 	}
 	up, down := 0, 0
 	for i := 1; i < len(all); i++ {
-		switch d := all[i].at.Sub(all[i-1].at); {
+		switch d := all[i].At.Sub(all[i-1].At); {
 		case d > 0:
 			up++
 		case d < 0:
 			down++
 		}
 	}
-	return down > up && !all[len(all)-1].at.IsZero()
+	return down > up && !all[len(all)-1].At.IsZero()
 }
 
 // readEntries splits an export into entries, and gives the task events among
 // them whole. After an error what was read before it counts.
-func readEntries(text string, list bool) (all []logged, tasks []*doc.Node, err error) {
+func readEntries(text string, list bool) (all []export.Entry, tasks []*doc.Node, err error) {
 	err = split(text, list, func(raw []byte, line int) {
 		n, err := doc.JSON(raw)
 		if err != nil || n.Kind != doc.Map {
 			return
 		}
 		n.Shift(line - 1)
-		all = append(all, unwrap(n, raw))
+		all = append(all, export.NewEntry(n, raw))
 		if n.Get("jsonPayload", "pipelineName") != nil {
 			tasks = append(tasks, n)
 		}
@@ -169,39 +161,6 @@ func split(text string, list bool, each func(raw []byte, line int)) error {
 		return fmt.Errorf("it breaks off after line %d", line)
 	}
 	return nil
-}
-
-// unwrap takes the message off an entry; one without a message is shown whole,
-// on one line.
-func unwrap(n *doc.Node, raw []byte) logged {
-	g := logged{line: n.Line}
-	g.at, _ = time.Parse(time.RFC3339Nano, n.First("timestamp", "receiveTimestamp").Str())
-	g.at = g.at.UTC()
-	take := func(m *doc.Node) bool {
-		if strings.TrimSpace(m.Str()) == "" {
-			return false
-		}
-		if len(g.texts) == 0 {
-			g.line = m.Line
-		}
-		g.texts = append(g.texts, m.Str())
-		return true
-	}
-	payload := n.Get("jsonPayload")
-	if take(n.Get("textPayload")) || take(payload.First("message", "msg", "log", "MESSAGE")) || take(n.Get("protoPayload", "status", "message")) {
-		for _, k := range []string{"exc_info", "exception", "stack_trace", "traceback"} {
-			take(payload.Get(k))
-		}
-		return g
-	}
-	if at := n.First("jsonPayload", "protoPayload"); at != nil {
-		g.line = at.Line
-	}
-	var flat bytes.Buffer
-	if json.Compact(&flat, raw) == nil {
-		g.texts = []string{flat.String()}
-	}
-	return g
 }
 
 // elasticLines is what a torchelastic worker would have logged: its call stack
