@@ -29,6 +29,10 @@ const (
 	// FactDeadline is when the run's wall-clock limit ends, RFC 3339.
 	FactDeadline = "job.deadline"
 
+	// FactTaskError is what an orchestrator's own log says of an attempt of a task
+	// that failed, which it may repeat: "name: message".
+	FactTaskError = "task.log_error"
+
 	// The host.
 	FactMemoryTotal     = "memory.total_bytes"
 	FactMemoryAvailable = "memory.available_bytes"

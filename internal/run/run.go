@@ -99,7 +99,9 @@ type Task struct {
 	State      string // as the service spells it
 	Error      string
 	Start, End time.Time
-	Job        string // the job behind it, if any
+	Job        string   // the job behind it, if any
+	Earlier    []string // jobs of its attempts that failed before, in order
+	Group      bool     // it only holds other tasks: a nested pipeline, the rounds of a loop
 	Ref        Ref
 }
 
@@ -111,6 +113,10 @@ type Pipeline struct {
 	Error string
 	Tasks []Task
 	Ref   Ref
+
+	Resource   string // the full name under which its service knows it, if that was seen
+	Machine    string // what its first worker runs on: "n1-standard-8 + 4x T4"
+	Start, End time.Time
 }
 
 // Process is one process of the run, from a live system or from a listing.

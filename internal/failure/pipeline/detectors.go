@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -49,12 +50,11 @@ func failedTask(f *casefile.File) []failure.Sighting {
 	if p == nil || succeeded(p.State) {
 		return nil
 	}
-	t := firstFailed(p.Tasks)
+	t := firstFailed(p)
 	if t == nil {
-		if !failed(p.State) {
+		if t = (&run.Task{Name: p.Name, State: p.State, Error: p.Error, Ref: p.Ref}); !t.Failed() {
 			return nil
 		}
-		t = &run.Task{Name: p.Name, State: p.State, Error: p.Error, Ref: p.Ref}
 	}
 	s := failure.Sighting{
 		Type: report.AnomalyTaskFailed, Severity: report.Blocker, Role: report.RoleSymptom, Weight: 0.65, Cause: "task-program-failed",
@@ -69,33 +69,13 @@ func failedTask(f *casefile.File) []failure.Sighting {
 
 // firstFailed is the failed task that ended first, those that only failed with
 // a child left out where others are there.
-func firstFailed(tasks []run.Task) *run.Task {
-	var best *run.Task
-	for i := range tasks {
-		t := &tasks[i]
-		if !failed(t.State) {
-			continue
-		}
-		if best == nil || earlier(t, best) {
-			best = t
-		}
+func firstFailed(p *run.Pipeline) *run.Task {
+	all := p.Failed()
+	if len(all) == 0 {
+		return nil
 	}
-	return best
-}
-
-func earlier(t, best *run.Task) bool {
-	if a, b := ofOthers.MatchString(t.Error), ofOthers.MatchString(best.Error); a != b {
-		return b
-	}
-	if t.End.IsZero() || best.End.IsZero() {
-		return false
-	}
-	return t.End.Before(best.End)
-}
-
-func failed(state string) bool {
-	s := strings.ToUpper(state)
-	return strings.HasSuffix(s, "FAILED") || s == "ERROR"
+	i := max(0, slices.IndexFunc(all, func(t run.Task) bool { return !ofOthers.MatchString(t.Error) }))
+	return &all[i]
 }
 
 func succeeded(state string) bool {

@@ -1,7 +1,9 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -17,8 +19,20 @@ func isPipelineJob(n *doc.Node) bool {
 // same states but no tasks.
 func pipelineJob(r *resource) {
 	p := r.vertex("pipeline")
-	for _, td := range r.n.Get("jobDetail", "taskDetails").List() {
-		p.Tasks = append(p.Tasks, r.vertexTask(td))
+	rows := r.n.Get("jobDetail", "taskDetails").List()
+	parents := map[string]bool{}
+	for _, td := range rows {
+		parents[parentOf(td)] = true
+	}
+	for _, td := range rows {
+		t := r.vertexTask(td)
+		id := td.Get("taskId").Str()
+		t.Group = id != "" && parents[id]
+		if t.Group && parentOf(td) == "" {
+			continue // the pipeline itself, as its own first task
+		}
+		p.Tasks = append(p.Tasks, t)
+		r.retried(t, td.Get("pipelineTaskStatus").List())
 	}
 	r.put("vertex.service_account", r.n.Get("serviceAccount"))
 	r.put("vertex.failure_policy", r.n.Get("runtimeConfig", "failurePolicy"))
@@ -29,6 +43,28 @@ func pipelineJob(r *resource) {
 		r.put("vertex.executor."+e.Key+".accelerator", res.Get("accelerator", "type"))
 	}
 	r.Pipeline = p
+}
+
+// retried tells the last error of a task that is still at it: the service tries
+// again.
+func (r *resource) retried(t run.Task, history []*doc.Node) {
+	if t.State != "RUNNING" && t.State != "PENDING" {
+		return
+	}
+	for _, h := range slices.Backward(history) {
+		if msg := errorText(h.Get("error")); msg.Str() != "" {
+			r.set(r.t, msg.At(), run.FactTaskError, t.Name+": "+cut(msg.Str(), 500))
+			return
+		}
+	}
+}
+
+// parentOf is the id of the task that holds a task, "" for one at the top.
+func parentOf(n *doc.Node) string {
+	if id := n.Get("parentTaskId").Str(); id != "0" {
+		return id
+	}
+	return ""
 }
 
 // vertex reads what all Vertex jobs have in common.
@@ -43,23 +79,31 @@ func (r *resource) vertex(kind string) *run.Pipeline {
 	r.put("vertex.create_time", n.Get("createTime"))
 	r.put("vertex.start_time", n.Get("startTime"))
 	r.put("vertex.end_time", n.Get("endTime"))
-	return &run.Pipeline{Name: name, State: state.Str(), Kind: kind, Error: msg.Str(), Ref: r.proof(msg, state)}
+	return &run.Pipeline{
+		Name: name, State: state.Str(), Kind: kind, Error: msg.Str(), Ref: r.proof(msg, state), Resource: n.Get("name").Str(),
+		Start: clock(n.First("startTime", "createTime")), End: clock(n.Get("endTime")),
+	}
 }
 
+// vertexTask reads a task. The prefix TASK_STATE_ is written in places, though
+// the API has none.
 func (r *resource) vertexTask(n *doc.Node) run.Task {
 	state, msg := n.Get("state"), errorText(n.Get("error"))
-	job := n.Get("executorDetail", "containerDetail", "mainJob").Str()
+	how := n.Get("executorDetail")
+	job := how.Get("containerDetail", "mainJob").Str()
+	earlier := how.Get("containerDetail", "failedMainJobs").List()
 	if job == "" {
-		job = n.Get("executorDetail", "customJobDetail", "job").Str()
+		job = how.Get("customJobDetail", "job").Str()
+		earlier = how.Get("customJobDetail", "failedJobs").List()
 	}
-	start := n.Get("startTime")
-	if start == nil {
-		start = n.Get("createTime")
+	t := run.Task{
+		Name: n.First("taskName", "taskId").Str(), State: strings.TrimPrefix(state.Str(), "TASK_STATE_"), Error: msg.Str(), Job: job,
+		Start: clock(n.First("startTime", "createTime")), End: clock(n.Get("endTime")), Ref: r.proof(msg, state),
 	}
-	return run.Task{
-		Name: n.First("taskName", "taskId").Str(), State: state.Str(), Error: msg.Str(), Job: job,
-		Start: clock(start), End: clock(n.Get("endTime")), Ref: r.proof(msg, state),
+	for _, e := range earlier {
+		t.Earlier = append(t.Earlier, e.Str())
 	}
+	return t
 }
 
 func isCustomJob(n *doc.Node) bool {
@@ -88,14 +132,30 @@ func customJob(r *resource) {
 		r.put(key+"image", c.First("imageUri", "executorImageUri"))
 		r.put(key+"command", c.First("command", "pythonModule"))
 		r.put(key+"args", c.Get("args"))
+		if i == 0 {
+			r.Pipeline.Machine = machine(pool.Get("machineSpec"))
+		}
 	}
 	r.put("vertex.timeout", spec.Get("scheduling", "timeout"))
+	r.put("vertex.strategy", spec.Get("scheduling", "strategy"))
+	r.put("vertex.max_wait", spec.Get("scheduling", "maxWaitDuration"))
 	if sa := spec.Get("serviceAccount"); sa != nil {
 		r.put("vertex.service_account", sa)
 	} else if spec != r.n {
 		// The job then runs as Vertex's own agent: that there is none is a fact.
 		r.fact(r.t, spec.Line, "vertex.service_account", "none")
 	}
+}
+
+// machine is what a worker runs on, in a few words: "n1-standard-8 + 4x T4".
+func machine(n *doc.Node) string {
+	s := n.Get("machineType").Str()
+	gpu := n.Get("acceleratorType").Str()
+	if gpu == "" || strings.HasSuffix(gpu, "UNSPECIFIED") {
+		return s
+	}
+	gpu = strings.TrimPrefix(strings.TrimPrefix(gpu, "NVIDIA_"), "TESLA_")
+	return fmt.Sprintf("%s + %sx %s", s, cmp.Or(n.Get("acceleratorCount").Str(), "1"), gpu)
 }
 
 // Tasks makes a pipeline of the task events in Cloud Logging entries, for when
