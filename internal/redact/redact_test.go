@@ -31,6 +31,7 @@ func TestSecretsGo(t *testing.T) {
 		{"secret variable", "APP_CLIENT_SECRET=ab12", "APP_CLIENT_SECRET=[redacted]"},
 		{"dict", "{'hf_token': '" + r36 + "', 'lr': 0.1}", "{'hf_token': 'aB3d…[redacted]', 'lr': 0.1}"},
 		{"header", "Authorization: Bearer abc.def-123", "Authorization: Bearer [redacted]"},
+		{"a command in its place", `curl -H "Authorization: Bearer $(gcloud auth print-access-token)" https://x`, `curl -H "Authorization: Bearer $(gcloud auth print-access-token)" https://x`},
 		{"JWT", "got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123", "got eyJh…[redacted]"},
 		{"flag", "python t.py --wandb-token ab12cd34ef56ab12 --lr 1", "python t.py --wandb-token [redacted] --lr 1"},
 		{"signed URL", "GET https://b.example.com/o?X-Amz-Signature=0123456789abcdef0123456789", "GET https://b.example.com/o?X-Amz-Signature=0123…[redacted]"},

@@ -37,7 +37,7 @@ var rules = []rule{
 	{"Azure storage", []string{"accountkey"}, regexp.MustCompile(`(?i)\bAccountKey=([A-Za-z0-9+/=]{20,})`), nil},
 	{"password in a URL", []string{"://"}, regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/@"']*:([^\s@/"']+)@`), nil},
 	{"token in a URL", []string{"://"}, regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://([A-Za-z0-9_-]{20,})@`), nil},
-	{"Authorization", []string{"authorization"}, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([^\s"',]+)`), nil},
+	{"Authorization", []string{"authorization"}, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([^\s"',$][^\s"',]*)`), nil}, // $TOKEN and $(command) are none
 	{"Bearer", []string{"bearer"}, regexp.MustCompile(`(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,}=*)`), mixed},
 	{"registry auth", []string{`"auth"`}, regexp.MustCompile(`"auth"\s*:\s*"([A-Za-z0-9+/=]{20,})"`), nil},
 	{"password", []string{"passw", "pwd"}, regexp.MustCompile(`(?i)(?:^|[^A-Za-z0-9])(?:[A-Z0-9]+[_-])*(?:password|passwd|pwd)["']?(?:\s*[=:]\s*|\s+(?:is|was)\s+)["']?([^\s"',;&]{4,})`), word},
