@@ -55,10 +55,13 @@ type Sighting struct {
 // Cause is one reason for failures of its class. When may be nil: then only
 // signatures and detectors that name the cause select it.
 type Cause struct {
-	Name  string
-	Root  string // one to three sentences
-	When  func(*casefile.File) (strength float64, evidence []casefile.Evidence)
-	Fixes []report.Fix
+	Name string
+	Root string // one to three sentences
+	When func(*casefile.File) (strength float64, evidence []casefile.Evidence)
+	// Detail adds a sentence to Root from the words that prove the cause (the names
+	// and figures in them), "" when they tell nothing. It may be nil.
+	Detail func(f *casefile.File, proof string) string
+	Fixes  []report.Fix
 }
 
 // Book is all classes, validated and compiled.

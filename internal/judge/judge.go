@@ -52,6 +52,9 @@ func convict(b *failure.Book, f *casefile.File, primary *suspect, alive, all []*
 	r.RootCause = primary.says
 	if cause != nil {
 		r.RootCause = cause.Root
+		if cause.Detail != nil {
+			r.RootCause = strings.TrimSpace(cause.Root + " " + cause.Detail(f, primary.text))
+		}
 	}
 	if rank := failingRank(f, primary, alive); rank != run.NoRank {
 		r.FailingRank = &rank

@@ -1,6 +1,7 @@
 package cloudquota
 
 import (
+	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
@@ -49,24 +50,28 @@ func change(action, validate string, seconds int, confidence float64) report.Fix
 
 var causes = []failure.Cause{
 	{
-		Name:  "missing-role",
-		Root:  "The account that the run acts as has no right to do this on this resource. The training code is not the reason.",
-		Fixes: []report.Fix{showIdentity, grantRole},
+		Name:   "missing-role",
+		Root:   "The account that the run acts as has no right to do this on this resource. The training code is not the reason.",
+		Detail: lacks,
+		Fixes:  []report.Fix{showIdentity, grantRole},
 	},
 	{
 		Name:  "token-scope",
 		Root:  "The access token of the job was issued with too few OAuth scopes, so the request is refused whatever roles the account has. Jobs without a service account of their own run as a service agent whose token is limited.",
+		When:  inBody("gcp-scope-insufficient"),
 		Fixes: []report.Fix{showIdentity, change("Give the job its own service account (with the roles it needs), or the machine the cloud-platform scope, and submit again", "the refused call passes in the new job", 900, 0.9)},
 	},
 	{
-		Name:  "act-as",
-		Root:  "The caller may not use the account or role that the job should run as, or that account does not exist.",
-		Fixes: []report.Fix{showIdentity, change("Name an existing account for the job and give the caller the right to act as it (Service Account User, or iam:PassRole), then submit again", "the job is created", 900, 0.9)},
+		Name:   "act-as",
+		Root:   "The caller may not use the account or role that the job should run as, or that account does not exist.",
+		Detail: standsFor,
+		Fixes:  []report.Fix{showIdentity, change("Name an existing account for the job and give the caller the right to act as it (Service Account User, or iam:PassRole), then submit again", "the job is created", 900, 0.9)},
 	},
 	{
-		Name:  "image-access",
-		Root:  "The account that pulls the image may not read the registry or repository. For managed services that is the service's own agent, not the person or the job's account.",
-		Fixes: []report.Fix{showIdentity, change("Give the pulling account (the service agent that the message names) reader rights on the repository, or copy the image into a repository that it may read", "the image is pulled and the container starts", 900, 0.92)},
+		Name:   "image-access",
+		Root:   "The account that pulls the image may not read the registry or repository. For managed services that is the service's own agent, not the person or the job's account.",
+		Detail: lacks,
+		Fixes:  []report.Fix{showIdentity, change("Give the pulling account (the service agent that the message names) reader rights on the repository, or copy the image into a repository that it may read", "the image is pulled and the container starts", 900, 0.92)},
 	},
 	{
 		Name:  "hub-terms",
@@ -91,6 +96,7 @@ var causes = []failure.Cause{
 	{
 		Name:  "policy",
 		Root:  "A policy of the organisation or a service perimeter forbids the request; roles in the project cannot lift it.",
+		When:  inBody("gcp-org-policy"),
 		Fixes: []report.Fix{change("Have the owners of the policy or perimeter allow the request, or run where the policy does not apply", "the same request passes", 86400, 0.8), showIdentity},
 	},
 	{
@@ -99,13 +105,34 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{showIdentity, change("Give the job credentials that last as long as it runs (an attached account or role instead of a personal token)", "the same request passes; no expiry within the job's length", 900, 0.88)},
 	},
 	{
-		Name:  "quota",
-		Root:  "A quota or limit of the account, project, namespace or queue does not allow what the run asks for. It is the limit that the message names, which need not be the GPUs.",
-		Fixes: []report.Fix{askLess, askQuota},
+		Name:   "quota",
+		Root:   "A quota or limit of the account, project, namespace or queue does not allow what the run asks for. It is the limit that the message names, which need not be the GPUs.",
+		Detail: exceeds,
+		Fixes:  []report.Fix{askLess, askQuota},
 	},
 	{
-		Name:  "stockout",
-		Root:  "There was no free capacity of the kind that was asked for; quota and permissions are not the reason.",
-		Fixes: []report.Fix{waitAndRetry, elsewhere},
+		Name:   "stockout",
+		Root:   "There was no free capacity of the kind that was asked for; quota and permissions are not the reason.",
+		Detail: without,
+		Fixes:  []report.Fix{waitAndRetry, elsewhere},
 	},
+}
+
+// sameRefusal is how many lines one refusal may have.
+const sameRefusal = 20
+
+// inBody is a refusal whose first line speaks of a permission, and whose body, on
+// lines of its own, of what the sign says: no role lifts it.
+func inBody(sign string) func(*casefile.File) (float64, []casefile.Evidence) {
+	return func(f *casefile.File) (float64, []casefile.Evidence) {
+		for _, p := range f.EventsOf(sign) {
+			for _, e := range f.Events {
+				behind := p.Ref.Line - e.Ref.Line
+				if e.Sign.Cause == "missing-role" && e.Stream == p.Stream && behind > 0 && behind <= sameRefusal {
+					return 0.8, []casefile.Evidence{p.Cite()}
+				}
+			}
+		}
+		return 0, nil
+	}
 }

@@ -1,6 +1,7 @@
 package cloudquota_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/trainmedic/trainmedic/internal/failure/failuretest"
@@ -35,5 +36,34 @@ func TestAScopeIsNotARole(t *testing.T) {
 	}
 	if cause != "token-scope" {
 		t.Fatalf("want the scope as the cause, got %q", cause)
+	}
+}
+
+// The body of a refusal may stand on lines of its own: a perimeter or a scope is
+// no role.
+func TestWhatTheBodyOfARefusalSays(t *testing.T) {
+	const denied = "PermissionDeniedError: Error executing an HTTP request: HTTP response code 403 with body '{\n"
+	const perimeter = "    \"message\": \"Request is prohibited by organization's policy. vpcServiceControlsUniqueIdentifier: x\",\n"
+	const status = "\tstatus = StatusCode.PERMISSION_DENIED\n"
+	const scope = "\tdetails = \"Request had insufficient authentication scopes.\"\n"
+	for _, c := range []struct {
+		cause, log string
+		speaks     bool
+	}{
+		{"policy", denied + "  \"error\": {\n" + perimeter, true},
+		{"policy", denied + strings.Repeat("step 1 loss 2\n", 30) + perimeter, false},
+		{"policy", denied, false},
+		{"token-scope", status + scope, true},
+		{"token-scope", status, false},
+	} {
+		f := failuretest.File(t, c.log)
+		for _, cause := range failuretest.Book(t).Class(report.CloudQuota).Causes {
+			if cause.Name != c.cause {
+				continue
+			}
+			if strength, _ := cause.When(f); strength > 0.5 != c.speaks {
+				t.Errorf("%s: %.80q: strength %.1f", c.cause, c.log, strength)
+			}
+		}
 	}
 }
