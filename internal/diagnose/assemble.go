@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -150,21 +151,21 @@ func pipeline(f *casefile.File) *report.PipelineState {
 	if p == nil {
 		return pipelineFromLog(f)
 	}
-	s := &report.PipelineState{Name: p.Name, State: p.State, FailedTasks: []string{}, Tasks: map[string]int{}}
-	var failedAt, doneAt time.Time
+	s := &report.PipelineState{Name: cmp.Or(p.Resource, p.Name), State: p.State, FailedTasks: []string{}, Tasks: map[string]int{}}
+	for _, t := range p.Failed() {
+		s.FailedTasks = append(s.FailedTasks, t.Name)
+	}
+	if len(s.FailedTasks) > 0 {
+		s.FirstFailedTask = &s.FailedTasks[0]
+	}
+	var doneAt time.Time
 	for _, t := range p.Tasks {
 		s.Tasks[t.State]++
-		name := t.Name
-		switch {
-		case strings.HasSuffix(t.State, "FAILED") || strings.EqualFold(t.State, "Failed") || strings.EqualFold(t.State, "Error"):
-			s.FailedTasks = append(s.FailedTasks, t.Name)
-			if s.FirstFailedTask == nil || !t.End.IsZero() && t.End.Before(failedAt) {
-				s.FirstFailedTask, failedAt = &name, t.End
-			}
-		case strings.EqualFold(t.State, "SUCCEEDED") || t.State == "SKIPPED":
-			if s.LastSucceededTask == nil || t.End.After(doneAt) {
-				s.LastSucceededTask, doneAt = &name, t.End
-			}
+		if done := strings.EqualFold(t.State, "SUCCEEDED") || t.State == "SKIPPED"; !done || t.Group {
+			continue
+		}
+		if name := t.Name; s.LastSucceededTask == nil || t.End.After(doneAt) {
+			s.LastSucceededTask, doneAt = &name, t.End
 		}
 	}
 	return s
@@ -249,11 +250,11 @@ func summary(d *report.Diagnosis) string {
 }
 
 // nextCommands are commands that exist and run as printed: the proving lines,
-// and what the fixes name.
-func nextCommands(d *report.Diagnosis, kind *source.Kind, ref string) []string {
+// and what the fixes name where the run's own machine is at hand.
+func nextCommands(d *report.Diagnosis, kind *source.Kind, ref string, machine bool) []string {
 	out := []string{}
 	for _, f := range d.Fixes {
-		if f.Command != nil && f.Risk == report.Safe {
+		if f.Command != nil && f.Risk == report.Safe && machine {
 			out = append(out, *f.Command)
 		}
 	}

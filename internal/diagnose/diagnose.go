@@ -71,7 +71,11 @@ func (d *Doctor) Conclude(f *casefile.File, target, runID string, kind *source.K
 	}
 	out.RunID = runID
 	out.Summary = summary(out)
-	out.NextCommands = nextCommands(out, kind, ref)
+	at := jobCommands(f.Pipeline)
+	out.NextCommands = nextCommands(out, kind, ref, len(at) == 0)
+	if out.PrimaryCause != report.None {
+		out.NextCommands = append(out.NextCommands, at...)
+	}
 	out.Timestamp = d.now()().UTC().Format(time.RFC3339)
 	return out
 }

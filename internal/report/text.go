@@ -68,10 +68,21 @@ func (p *page) head(d *Diagnosis) {
 	p.field("Primary cause", fmt.Sprintf("%s (confidence: %.2f)", p.bold(string(d.PrimaryCause)), d.CauseConfidence))
 	p.field("Contributing factors", orNone(strings.Join(d.ContributingFactors, "; ")))
 	if s := d.Pipeline; s != nil {
-		p.field("Pipeline", s.Name)
-		p.field("Pipeline state", strings.TrimPrefix(strings.TrimPrefix(s.State, "PIPELINE_STATE_"), "JOB_STATE_"))
-		p.field("Failed tasks", orNone(strings.Join(s.FailedTasks, ",")))
+		p.pipeline(s)
 	}
+}
+
+// pipeline is the skill's form of a pipeline, and the like of a single job.
+func (p *page) pipeline(s *PipelineState) {
+	state := strings.TrimPrefix(strings.TrimPrefix(s.State, "PIPELINE_STATE_"), "JOB_STATE_")
+	if strings.Contains(s.Name, "/customJobs/") {
+		p.field("Custom job", s.Name)
+		p.field("Job state", state)
+		return
+	}
+	p.field("Pipeline", s.Name)
+	p.field("Pipeline state", state)
+	p.field("Failed tasks", orNone(strings.Join(s.FailedTasks, ",")))
 }
 
 var located = regexp.MustCompile(`^(\S+:\d+): +(.*)$`)
