@@ -22,7 +22,7 @@ func Anomalies(b *failure.Book, f *casefile.File) []report.Anomaly {
 	}
 	all := collectBut(b, f, but)
 	out := signed(b, f, all)
-	for _, rule := range []func(*casefile.File) *report.Anomaly{gradientExplosion, slowThroughput, diskFilling, memoryLeak, deadlineRisk, jobFailed, taskFailed, stuckPipeline} {
+	for _, rule := range []func(*casefile.File) *report.Anomaly{gradientExplosion, slowThroughput, diskFilling, memoryLeak, deadlineRisk, jobFailed, taskFailed, errorInEvents, stuckPipeline} {
 		if a := rule(f); a != nil {
 			out = append(out, *a)
 		}

@@ -57,6 +57,8 @@ func jobEnded(f *casefile.File) End {
 	switch JobState(p.State) {
 	case "SUCCEEDED", "COMPLETED", "COMPLETE":
 		return End{State: report.StateSucceeded, Why: why, Proven: 0.95}
+	case "PARTIALLY_SUCCEEDED":
+		return End{State: report.StateSucceeded, Why: why + ": some of its results are there, some are not", Proven: 0.7}
 	case "FAILED":
 		return End{State: report.StateFailed, Why: why, Proven: 0.95}
 	case "CANCELLED":

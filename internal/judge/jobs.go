@@ -25,7 +25,7 @@ func jobFailed(f *casefile.File) *report.Anomaly {
 	if p == nil {
 		return nil
 	}
-	a := &report.Anomaly{Type: report.AnomalyJobFailed, Severity: report.Blocker, Class: report.Pipeline, Ref: at(f, p.Ref, run.NoRank)}
+	a := &report.Anomaly{Type: report.AnomalyJobFailed, Severity: report.Blocker, Class: report.Pipeline, Ref: stated(f, p.Ref, p.Error)}
 	if p.Kind == "pipeline" {
 		a.Type = report.AnomalyPipelineFailed
 	}
@@ -41,35 +41,103 @@ func jobFailed(f *casefile.File) *report.Anomaly {
 	return a
 }
 
+// stated is the place of a job's error, with its words: a resource is written
+// anew whenever something in it changes, so what was kept of its lines may be of
+// another time.
+func stated(f *casefile.File, ref run.Ref, text string) *report.EvidenceRef {
+	if ref.File == "" || text == "" {
+		return at(f, ref, run.NoRank)
+	}
+	refs := &references{}
+	refs.add(ref, run.NoRank, -1, report.RoleSymptom, text)
+	return &refs.refs[0]
+}
+
 func taskFailed(f *casefile.File) *report.Anomaly {
 	if f.Pipeline == nil {
 		return nil
 	}
-	for _, t := range f.Pipeline.Tasks {
-		if JobState(t.State) == "FAILED" {
-			return &report.Anomaly{
-				Type: report.AnomalyTaskFailed, Severity: report.High, Class: report.Pipeline, Ref: at(f, t.Ref, run.NoRank),
-				Description: strings.TrimSuffix(fmt.Sprintf("task %s FAILED: %s", t.Name, t.Error), ": "), Fix: "read the log of the task's job",
-			}
+	all := f.Pipeline.Failed()
+	if len(all) == 0 {
+		return nil
+	}
+	t, again := all[0], ""
+	if n := len(t.Earlier); n > 0 {
+		again = fmt.Sprintf(" after %d earlier attempts", n)
+		if n == 1 {
+			again = " after a retry"
 		}
 	}
-	return nil
+	return &report.Anomaly{
+		Type: report.AnomalyTaskFailed, Severity: report.High, Class: report.Pipeline, Ref: stated(f, t.Ref, t.Error),
+		Description: strings.TrimSuffix(fmt.Sprintf("task %s FAILED%s: %s", t.Name, again, t.Error), ": "), Fix: "read the log of the task's job",
+	}
+}
+
+// errorInEvents tells what the orchestrator says of an attempt that failed: it may
+// be repeated, so it is no failure yet, and none any more once the task succeeded.
+func errorInEvents(f *casefile.File) *report.Anomaly {
+	v, ok := f.Fact(run.FactTaskError)
+	if !ok || f.Pipeline == nil {
+		return nil
+	}
+	name, _, _ := strings.Cut(v.Value, ": ")
+	for _, t := range f.Pipeline.Tasks {
+		if s := JobState(t.State); t.Name == name && (s == "SUCCEEDED" || s == "SKIPPED") {
+			return nil
+		}
+	}
+	return &report.Anomaly{
+		Type: report.AnomalyLogError, Severity: report.Medium, Class: report.Pipeline, Ref: at(f, v.From, run.NoRank),
+		Description: "an error in the log of the pipeline's tasks: " + v.Value, Fix: "read the log of the task's job",
+	}
 }
 
 // stuckLooks is the skill's bound: no task changed its state for three intervals.
 const stuckLooks = 3
 
+// stuckPipeline tells that nothing moves. A task may work for hours without a
+// change of state, so its log has to be silent too.
 func stuckPipeline(f *casefile.File) *report.Anomaly {
 	p := f.Pipeline
-	if p == nil || p.Kind != "pipeline" || JobState(p.State) != "RUNNING" || len(f.Logs()) > 0 {
+	if p == nil || p.Kind != "pipeline" || JobState(p.State) != "RUNNING" || f.Pulse.Tasked.IsZero() {
 		return nil
 	}
-	quiet := f.At.Sub(f.Pulse.Tasked)
-	if f.Pulse.Tasked.IsZero() || quiet < max(stuckLooks*f.Pulse.Interval, slowWork) {
+	last, silent := f.Pulse.Tasked, ""
+	if len(f.Logs()) > 0 {
+		silent = " and no log has a new line"
+		if f.Pulse.Spoke.After(last) {
+			last = f.Pulse.Spoke
+		}
+	}
+	quiet := f.At.Sub(last)
+	if quiet < max(stuckLooks*f.Pulse.Interval, slowWork) {
 		return nil
 	}
 	return &report.Anomaly{
 		Type: report.AnomalyStuckPipeline, Severity: report.High, Class: report.Pipeline,
-		Description: fmt.Sprintf("%s is RUNNING and no task changed its state for %s.", p.Name, report.Took(quiet)), Fix: "look at the log of the running task, and at the quota of the region",
+		Description: fmt.Sprintf("%s is RUNNING, no task changed its state%s for %s.", p.Name, silent, report.Took(quiet)), Fix: "look at the log of the running task, and at the quota of the region",
 	}
+}
+
+// silentJob reports whether a job that its service calls running has not logged a
+// line for longer than its work may take.
+func silentJob(f *casefile.File) bool {
+	p := f.Pipeline
+	return p != nil && JobState(p.State) == "RUNNING" && f.At.Sub(f.Pulse.Spoke) >= max(stuckLooks*f.Pulse.Interval, slowWork)
+}
+
+// paceless reports whether a job's rhythm says nothing of it now: it waits for
+// machines, or the task that trains is not the one at work.
+func paceless(f *casefile.File) bool {
+	p := f.Pipeline
+	if p == nil {
+		return false
+	}
+	switch JobState(p.State) {
+	case "QUEUED", "PENDING", "PAUSED":
+		return true
+	}
+	m := f.Main()
+	return p.Kind == "pipeline" && (m == nil || m.Advances == 0 || f.Pulse.Tasked.After(f.Pulse.Moved))
 }

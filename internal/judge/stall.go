@@ -24,7 +24,7 @@ const (
 // unusual reports whether the run makes no progress for longer than its own
 // rhythm lets one expect.
 func unusual(f *casefile.File) bool {
-	if f.Pulse.Looks == 0 || over(f) {
+	if f.Pulse.Looks == 0 || over(f) || paceless(f) {
 		return false
 	}
 	l := limits(f)
@@ -42,7 +42,7 @@ func stalled(f *casefile.File, all []*suspect) report.Anomaly {
 	if hint != "" {
 		a.Description += " " + hint
 	}
-	if l.quiet >= l.tooLong || waits {
+	if l.quiet >= l.tooLong || waits || silentJob(f) {
 		a.Severity = report.High
 	}
 	if m := f.Main(); m != nil {
