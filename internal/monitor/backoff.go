@@ -32,7 +32,7 @@ type position struct {
 	loss  float64
 	epoch float64
 	total int64
-	state string
+	state string // of the job and its tasks, name=state, one a line
 }
 
 // lossMoves is the change of the loss that counts as one, by the skill.
@@ -48,9 +48,9 @@ func positionOf(f *casefile.File) position {
 		p.loss = s.Last.Value
 	}
 	if f.Pipeline != nil {
-		p.state = judge.JobState(f.Pipeline.State)
+		p.state = f.Pipeline.Name + "=" + judge.JobState(f.Pipeline.State)
 		for _, t := range f.Pipeline.Tasks {
-			p.state += " " + t.Name + "=" + judge.JobState(t.State)
+			p.state += "\n" + t.Name + "=" + judge.JobState(t.State)
 		}
 	}
 	return p

@@ -12,14 +12,22 @@ import (
 	"github.com/trainmedic/trainmedic/internal/run"
 )
 
-// describe writes the lines of an update: the skill's progress line, the line
-// under it, and every fifth look or when something happened the summary.
+// describe writes the lines of an update: the skill's progress line or those of
+// a job, the line under it, and every fifth look or when something happened the summary.
 func (w *Watch) describe(u *report.Update, was time.Duration, failed error) {
-	first := fmt.Sprintf("[%s] ", u.At.Format("15:04:05")) + w.progress(failed)
+	stamp := fmt.Sprintf("[%s] ", u.At.Format("15:04:05"))
+	first := stamp + w.progress(failed)
+	heading, job := w.jobLines(u.At, failed)
+	alarm := ""
 	if a := worst(u.Events); a != nil {
-		first += fmt.Sprintf(" — ANOMALY: %s", a.Description)
+		alarm = fmt.Sprintf(" — ANOMALY: %s", a.Description)
 	}
-	u.Lines = []string{first}
+	u.Status = first + alarm
+	if heading != "" {
+		first = stamp + heading
+	}
+	first += alarm
+	u.Lines = append([]string{first}, job...)
 	var under []string
 	if g := gpuText(w.file); g != "" {
 		under = append(under, g)
@@ -130,27 +138,6 @@ func step(f *casefile.File) string {
 		return fmt.Sprintf(form, g.Step, g.Total, share)
 	}
 	return fmt.Sprintf("Step %d", m.Progress().Step)
-}
-
-func taskCounts(p *run.Pipeline) string {
-	count, names := map[string]int{}, map[string][]string{}
-	var order []string
-	for _, t := range p.Tasks {
-		s := judge.JobState(t.State)
-		if count[s]++; count[s] == 1 {
-			order = append(order, s)
-		}
-		names[s] = append(names[s], t.Name)
-	}
-	var out []string
-	for _, s := range order {
-		t := fmt.Sprintf("%d %s", count[s], s)
-		if s == "RUNNING" || s == "FAILED" {
-			t += " (" + clip(strings.Join(names[s], ", "), 80) + ")"
-		}
-		out = append(out, t)
-	}
-	return strings.Join(out, ", ")
 }
 
 func rate(f *casefile.File) string {

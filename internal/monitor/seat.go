@@ -89,7 +89,7 @@ func (s *seat) note(u *report.Update, w *Watch) {
 	g.Next, g.Open = u.Next.Seconds(), u.Live.Open
 	g.Memory = w.file.Pulse.Memory()
 	if len(u.Lines) > 0 {
-		g.StatusLine = u.Lines[0]
+		g.StatusLine = u.Status
 	}
 	if len(u.Events) > 0 || u.End != nil || g.At.Sub(s.glanced) >= glanceEvery || g.Polls == 1 {
 		s.glanced = g.At

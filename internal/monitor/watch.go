@@ -136,7 +136,7 @@ func (w *Watch) judge(ctx context.Context, at time.Time, failed error) *report.U
 	before := w.at
 	w.at = positionOf(w.file)
 	if w.looks > 1 && before.state != w.at.state {
-		u.Events = append(u.Events, report.Event{Kind: report.EventState, At: at.UTC().Format(time.RFC3339), Text: w.at.state})
+		u.Events = append(u.Events, report.Event{Kind: report.EventState, At: at.UTC().Format(time.RFC3339), Text: changes(before, w.at)})
 	}
 	was := w.pace.now
 	switch {

@@ -115,7 +115,8 @@ type Update struct {
 	At      time.Time
 	Poll    int
 	State   TerminalState
-	Lines   []string // the progress line, and the line under it
+	Status  string   // what the look saw in one line
+	Lines   []string // the progress line or those of a job, and the line under it
 	Events  []Event
 	Reset   bool          // the interval went back to its start
 	Next    time.Duration // until the next look, 0 at the end
