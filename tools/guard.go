@@ -186,6 +186,9 @@ func (s *Server) explain(err error) report.Failure {
 	case errors.Is(err, source.ErrNoEvidence):
 		f.Kind, f.Ask = report.KindNoEvidence, "Ask for the run's log (standard output and error) or the directory it was written to."
 	}
+	if a, ok := errors.AsType[*source.Advice](err); ok {
+		f.Ask = a.Ask
+	}
 	return f
 }
 

@@ -16,14 +16,14 @@ import (
 // smallest thing to ask for, and the exit status.
 func explain(err error, target string, kinds source.Registry) (report.Failure, int) {
 	f := report.Failure{Kind: report.KindInternal, Message: redact.Clip(err.Error(), 1000), Ask: "Please report this with the command line and the version."}
+	code := exitBlind
 	switch {
 	case errors.Is(err, context.Canceled):
 		f.Kind, f.Ask = report.KindCancelled, "Run it again and let it finish."
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Kind, f.Ask = report.KindTimeout, "Try again, or copy the end of the log here and check the copy."
 	case errors.Is(err, source.ErrBadTarget):
-		f.Kind, f.Ask = report.KindBadTarget, formsText(kinds)
-		return f, exitUsage
+		f.Kind, f.Ask, code = report.KindBadTarget, formsText(kinds), exitUsage
 	case errors.Is(err, source.ErrNotFound):
 		f.Kind, f.Ask = report.KindNotFound, fmt.Sprintf("Check the spelling of %q, or give the directory that holds the log.", target)
 	case errors.Is(err, source.ErrDenied):
@@ -33,7 +33,10 @@ func explain(err error, target string, kinds source.Registry) (report.Failure, i
 	case errors.Is(err, source.ErrNoEvidence):
 		f.Kind, f.Ask = report.KindNoEvidence, "Give the run's log (standard output and standard error) or the directory it was written to."
 	}
-	return f, exitBlind
+	if a, ok := errors.AsType[*source.Advice](err); ok {
+		f.Ask = a.Ask
+	}
+	return f, code
 }
 
 // writeArtifact puts the artifact into dir and notes where.
