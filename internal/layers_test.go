@@ -36,6 +36,10 @@ var floors = []struct {
 	{4, "internal/source/process", "internal/shell internal/source internal/source/file internal/source/ssh internal/tail internal/host internal/redact internal/run internal/checkpoint", false},
 	{4, "internal/source/artifacts", "internal/host internal/source internal/source/file internal/source/artifacts/* internal/tail internal/run internal/checkpoint internal/report", false},
 	{4, "internal/source/slurm", "internal/shell internal/source internal/source/file internal/source/ssh internal/tail internal/run internal/checkpoint", false},
+	{4, "internal/source/vertex", "internal/source internal/source/file internal/source/artifacts/doc internal/source/artifacts/export internal/source/vertex/* internal/run", false}, // what it fetches is read as an exported file is
+	{3, "internal/source/vertex/cloud", "internal/source internal/source/vertex/gcloud", false},
+	{2, "internal/source/vertex/gcloud", "", true},
+	{2, "internal/source/vertex/vertextest", "", false}, // a server for tests
 	{2, "internal/source/artifacts/doc", "internal/run internal/report", false},
 	{3, "internal/source/artifacts/*", "internal/source internal/source/artifacts/doc internal/tail internal/run internal/checkpoint internal/report", false},
 	{3, "internal/source/*", "internal/shell internal/source internal/tail internal/host internal/run internal/checkpoint", false},

@@ -61,9 +61,6 @@ func (a *args) read(req mcp.CallToolRequest) error {
 	if m := req.Params.Meta; m != nil {
 		a.progress = m.ProgressToken
 	}
-	if a.Region == "" {
-		a.Region = "us-central1"
-	}
 	if a.MaxBytes == 0 {
 		a.MaxBytes = defaultBytes
 	}

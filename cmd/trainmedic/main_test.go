@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			"status": status,
 			"gz":     gz,
 			"zeros":  zeros,
+			"vertex": serveVertex,
 		},
 	})
 }

@@ -89,7 +89,7 @@ func TestFlagsBecomeOptions(t *testing.T) {
 	code, _, stderr := run(t, d, "check", "--last", "200", "x.log", "--target", "label", "--artifacts", "out", "--run-id", "r", "--project", "p", "--task", "regression")
 	o := d.got.Options
 	if code != 3 || d.got.Target != "x.log" || d.got.RunID != "r" || o.Last != 200 || o.LabelColumn != "label" ||
-		o.Artifacts != "out" || o.Project != "p" || o.Region != "us-central1" || o.Task != "regression" {
+		o.Artifacts != "out" || o.Project != "p" || o.Region != "" || o.Task != "regression" {
 		t.Errorf("exit %d, %+v\n%s", code, d.got, stderr)
 	}
 }

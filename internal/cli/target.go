@@ -17,8 +17,8 @@ var (
 
 // runFlags defines the flags that say something of the run beside its target.
 func runFlags(f *flags, o *source.Options) {
-	f.StringVar(&o.Project, "project", "", "GCP `project` (Vertex targets)")
-	f.StringVar(&o.Region, "region", "us-central1", "GCP `region`")
+	f.StringVar(&o.Project, "project", "", "GCP `project` of a Vertex target (gcloud's when not given)")
+	f.StringVar(&o.Region, "region", "", "GCP `region` (gcloud's when not given, else us-central1)")
 	f.StringVar(&o.Framework, "framework", "", "narrow the checks to one of: "+strings.Join(frameworks, ", "))
 	f.StringVar(&o.Task, "task", "", "what to expect of the metrics; one of: "+strings.Join(tasks, ", "))
 	f.StringVar(&o.LabelColumn, "target", "", "label `column` to check in CSV, JSONL and Parquet samples")

@@ -8,6 +8,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source/artifacts"
 	"github.com/trainmedic/trainmedic/internal/source/file"
 	"github.com/trainmedic/trainmedic/internal/source/process"
+	"github.com/trainmedic/trainmedic/internal/source/vertex"
 )
 
 // Kinds are all kinds of target; their order says who claims a bare target
@@ -16,6 +17,8 @@ func Kinds() source.Registry {
 	dir := artifacts.Kind()
 	return source.Registry{
 		dir,
+		vertex.Pipeline(dir),
+		vertex.Training(dir),
 		file.Kind(dir),
 		process.PID(dir),
 		process.Name(dir),
