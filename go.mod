@@ -8,6 +8,7 @@ require (
 	cloud.google.com/go/aiplatform v1.127.1
 	cloud.google.com/go/auth v0.24.1-0.20261001053825-dbc26066f70a
 	cloud.google.com/go/logging v1.21.1
+	github.com/NVIDIA/go-nvml v0.13.4-1
 	github.com/charmbracelet/x/ansi v0.11.9
 	github.com/charmbracelet/x/term v0.2.2
 	github.com/google/go-cmp v0.7.0

@@ -141,12 +141,12 @@ func configs(facts []run.Fact) []ConfigFile {
 	return out
 }
 
-// gpus gathers the facts "gpu0.memory_used" and their like.
+// gpus gathers the facts "gpu.0.memory_used_mib" and their like.
 func gpus(f *casefile.File) []GPU {
 	by := map[int]map[string]string{}
-	for _, v := range f.FactsUnder("gpu") {
-		head, name, ok := strings.Cut(v.Key, ".")
-		index, err := strconv.Atoi(strings.TrimPrefix(head, "gpu"))
+	for _, v := range f.FactsUnder(run.GPU) {
+		head, name, ok := strings.Cut(strings.TrimPrefix(v.Key, run.GPU), ".")
+		index, err := strconv.Atoi(head)
 		if !ok || err != nil {
 			continue
 		}

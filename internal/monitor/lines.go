@@ -3,6 +3,7 @@ package monitor
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,17 +153,34 @@ func rate(f *casefile.File) string {
 	return ""
 }
 
-// gpuText is the use of the first GPU where a source tells it.
+// gpuText is the use of the run's GPUs where a source tells it: the mean of how
+// busy they are, and the memory of the fullest.
 func gpuText(f *casefile.File) string {
-	util, used, total := f.Value("gpu0.utilization"), f.Value("gpu0.memory_used"), f.Value("gpu0.memory_total")
-	if util == "" {
+	util, n, used, total := 0.0, 0, "", ""
+	for _, v := range f.FactsUnder(run.GPU) {
+		device, ok := strings.CutSuffix(v.Key, run.GPUUtil)
+		u, err := strconv.ParseFloat(v.Value, 64)
+		if !ok || err != nil || f.Value(device+run.GPUOthers) != "" {
+			continue
+		}
+		util, n = util+u, n+1
+		if m := f.Value(device + run.GPUUsed); number(m) > number(used) {
+			used, total = m, f.Value(device+run.GPUTotal)
+		}
+	}
+	if n == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("GPU: %s%% util", util)
+	s := fmt.Sprintf("GPU: %.0f%% util", util/float64(n))
 	if used != "" && total != "" {
 		s += fmt.Sprintf(", %s/%s MB VRAM", used, total)
 	}
 	return s
+}
+
+func number(s string) float64 {
+	v, _ := strconv.ParseFloat(s, 64) // what is no number is 0
+	return v
 }
 
 // summary is the watch so far in a few lines.

@@ -19,12 +19,16 @@ const (
 	FactChildren  = "process.children"    // how many processes are below it: ranks, loader workers
 	FactBlocked   = "process.blocked"     // how many of all of them are in state D
 	FactRSS       = "process.rss_bytes"   // of all of them together; shared pages count for each
+	FactOpenFiles = "process.open_files"  // descriptors of the topmost one
 	FactCPU       = "process.cpu_seconds" // processor time that they used, those that ended and were waited for too
 	FactExitCode  = "exit.code"           // 128 + the signal's number if a signal ended it
 	FactExitSig   = "exit.signal"         // SIGKILL …
 	FactOOMKills  = "cgroup.oom_kill"     // how many processes of its cgroup the kernel ended for want of memory since the first look
 	FactMemoryMax = "cgroup.max_bytes"    // the cgroup's limit; not there when there is none
 	FactMemoryNow = "cgroup.current_bytes"
+
+	// FactGPUError is what a GPU tool said instead of readings.
+	FactGPUError = "gpu.error"
 
 	// FactDeadline is when the run's wall-clock limit ends, RFC 3339.
 	FactDeadline = "job.deadline"
@@ -36,7 +40,12 @@ const (
 	// The host.
 	FactMemoryTotal     = "memory.total_bytes"
 	FactMemoryAvailable = "memory.available_bytes"
+	FactShmSize         = "shm.size_bytes" // of /dev/shm
+	FactShmAvail        = "shm.avail_bytes"
 )
+
+// Ulimit is before what is limited, as ulimit -a names it: "open_files".
+const Ulimit = "ulimit."
 
 // DiskSize and the others follow "disk." and the mount point of a file system
 // that the run writes to.
@@ -45,6 +54,19 @@ const (
 	DiskAvail  = ".avail_bytes" // what an ordinary user may still write
 	DiskUsed   = ".used_percent"
 	DiskInodes = ".inodes_used_percent"
+)
+
+// GPU is before the index of a device; the others follow that index.
+const (
+	GPU         = "gpu."
+	GPUName     = ".name"
+	GPUUtil     = ".utilization" // percent
+	GPUUsed     = ".memory_used_mib"
+	GPUTotal    = ".memory_total_mib"
+	GPUFault    = ".fault"              // what the driver says of a device that does not answer
+	GPUOthers   = ".others"             // "true" of a device that the run does not use
+	GPUForeign  = ".foreign_memory_mib" // held by processes that are not of the run, "0" when they left
+	GPUStranger = ".foreign_process"    // the one of them that holds most
 )
 
 // ProcessGone is the FactState of a process that does not exist any more.

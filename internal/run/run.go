@@ -127,6 +127,7 @@ type Process struct {
 	WChan     string
 	CPU       float64
 	RSS       int64
+	Rank      *int // of the run; nil when nothing tells it
 	Ref       Ref
 }
 

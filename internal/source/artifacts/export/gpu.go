@@ -1,11 +1,13 @@
 package export
 
 import (
-	"encoding/csv"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/gpu"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 var (
@@ -47,13 +49,6 @@ func gpuTable(t *Text) (f Found) {
 	return f
 }
 
-// gpuColumns are the columns of --query-gpu that become facts.
-var gpuColumns = map[string]string{
-	"name": "name", "memory.used": "memory_used_mib", "memory.total": "memory_total_mib",
-	"utilization.gpu": "utilization", "temperature.gpu": "temperature", "power.draw": "power_w",
-	"ecc.errors.uncorrected.volatile.total": "ecc_uncorrected", "pstate": "pstate",
-}
-
 // gpuCSV reads --query-gpu=… --format=csv, by its heading or, where that was
 // left out, by the shape of the columns. Of a series the highest memory and the
 // last of everything else count.
@@ -65,17 +60,16 @@ func gpuCSV(t *Text) (f Found) {
 		cols, index = bareColumns(t.Lines)
 	}
 	for i, l := range t.Lines {
-		row, err := csv.NewReader(strings.NewReader(l)).Read()
+		row, err := gpu.Row(l)
 		if err != nil {
 			continue
 		}
 		if gpuHeading.MatchString(l) && len(cols) == 0 {
-			for j, c := range row {
-				c, _, _ = strings.Cut(strings.TrimSpace(c), " ")
+			for j, c := range gpu.Heading(l) {
 				if c == "index" {
 					index = j
 				}
-				cols[j] = gpuColumns[c]
+				cols[j] = gpu.Columns[c]
 			}
 			continue
 		}
@@ -84,7 +78,7 @@ func gpuCSV(t *Text) (f Found) {
 		}
 		id := "0"
 		if index >= 0 {
-			id = strings.TrimSpace(row[index])
+			id = row[index]
 		}
 		f.gpuRow(t, i+1, "gpu."+id, row, cols, peak, last)
 	}
@@ -98,11 +92,14 @@ func (f *Found) gpuRow(t *Text, line int, id string, row []string, cols map[int]
 			continue
 		}
 		key := id + "." + name
-		cell = strings.TrimSpace(cell)
-		if name != "name" {
-			cell, _, _ = strings.Cut(cell, " ")
+		cell, fault := gpu.Cell(name, cell)
+		if fault != "" {
+			key, cell = id+run.GPUFault, fault
 		}
-		if name == "memory_used_mib" {
+		if cell == "" {
+			continue
+		}
+		if name == "memory_used_mib" && fault == "" {
 			v, err := strconv.ParseFloat(cell, 64)
 			if old, seen := peak[key]; err != nil || (seen && v <= old) {
 				continue
