@@ -104,7 +104,15 @@ func anomalyOf(b *failure.Book, f *casefile.File, s *suspect) report.Anomaly {
 		step := s.step
 		a.Step = &step
 	}
-	cause, _ := causeOf(class, s, f)
+	cause, backing := causeOf(class, s, f)
+	for _, e := range backing {
+		if e.Ref.File == "" { // what a live system shows has no line to point at
+			a.Description += " " + e.Text + "."
+		}
+	}
+	if s.noticed() {
+		a.Description += " (" + clip(s.text, 200) + ")"
+	}
 	if fixes := plan(class, cause); len(fixes) > 0 {
 		a.Fix = fixes[0].Action
 	}
@@ -149,8 +157,12 @@ func mayHeal(f *casefile.File, s *suspect) bool {
 	if s.kind != "" && (s.class == report.NaNInf || s.class == report.Divergence) {
 		return false
 	}
-	return !over(f) && !f.Pulse.Last && (s.role == report.RoleSymptom || !fellSilent(f))
+	return !over(f) && !f.Pulse.Last && (s.role == report.RoleSymptom || !fellSilent(f) && !s.noticed())
 }
+
+// noticed reports whether the source saw it happen to a process: that is so,
+// whatever the log goes on to say.
+func (s *suspect) noticed() bool { return s.stream != nil && s.stream.Kind == "ps" && s.stream.Live }
 
 func refOf(s *suspect) *report.EvidenceRef {
 	if s.ref.File == "" {

@@ -85,7 +85,7 @@ func collectBut(b *failure.Book, f *casefile.File, but report.Class) []*suspect 
 		})
 	}
 	for _, s := range out {
-		s.recovered = s.recovered || byLimit.MatchString(s.text) && succeeded(f, s) || requeued(s)
+		s.recovered = s.recovered || byLimit.MatchString(s.text) && succeeded(f, s) || requeued(s) || s.noticed() && s.role == report.RoleSymptom && lastStepDone(f)
 	}
 	for _, c := range b.Classes {
 		if c.ID == but {

@@ -65,11 +65,14 @@ func convict(b *failure.Book, f *casefile.File, primary *suspect, alive, all []*
 	for _, also := range primary.also {
 		book.add(also, run.NoRank, -1, report.RoleCause, f.TextAt(also))
 	}
+	live := []string{}
 	for _, e := range backing {
-		book.add(e.Ref, e.Rank, -1, report.RoleContext, e.Text)
+		if book.add(e.Ref, e.Rank, -1, report.RoleContext, e.Text); e.Ref.File == "" {
+			live = append(live, e.Text)
+		}
 	}
 	r.CauseChain = chain(primary, alive, book)
-	r.ContributingFactors = append(contributing(primary, alive), factors(all)...)
+	r.ContributingFactors = append(append(live, contributing(primary, alive)...), factors(all)...)
 	r.RuledOut = ruledOut(b, primary, all, book)
 	r.EvidenceRefs = book.refs
 	r.Evidence = book.lines()

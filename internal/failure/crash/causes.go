@@ -1,12 +1,15 @@
 package crash
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 var causes = []failure.Cause{
@@ -83,6 +86,9 @@ var causes = []failure.Cause{
 var shmLine = regexp.MustCompile(`(?i)(?:^|\s)(?:shm|tmpfs)\s+(?:64M|65536|1\.0M|32M|128M)\b.*/dev/shm|SHMEM allocation limit is set to the default of 64MB`)
 
 func smallShm(f *casefile.File) (float64, []casefile.Evidence) {
+	if n, err := strconv.ParseInt(f.Value(run.FactShmSize), 10, 64); err == nil && n <= 128<<20 {
+		return evidence(f, casefile.Line{Rank: run.NoRank, Text: fmt.Sprintf("/dev/shm has %d MB", n>>20)})
+	}
 	for _, s := range f.Streams {
 		for _, lines := range [][]casefile.Line{s.Head, s.Tail} {
 			for _, l := range lines {

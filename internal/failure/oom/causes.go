@@ -1,11 +1,14 @@
 package oom
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 var causes = []failure.Cause{
@@ -96,8 +99,19 @@ func inFrames(re *regexp.Regexp, strength float64) func(*casefile.File) (float64
 	}
 }
 
+// muchMiB is what another process must hold of a GPU to count: more than the
+// context of one that is idle, and than a desktop.
+const muchMiB = 2048
+
 // sharedGPU is the evidence that something else held the GPU.
 func sharedGPU(f *casefile.File) (float64, []casefile.Evidence) {
+	for _, v := range f.FactsUnder(run.GPU) {
+		device, ok := strings.CutSuffix(v.Key, run.GPUForeign)
+		if held := number(v.Value); ok && held >= muchMiB && f.Value(v.Key) == v.Value {
+			text := fmt.Sprintf("Processes that are not of the run hold %.1f GB of GPU %s, most of it process %s", held/1024, strings.TrimPrefix(device, run.GPU), f.Value(device+run.GPUStranger))
+			return 0.85, []casefile.Evidence{{Ref: v.From, Rank: run.NoRank, Text: text}}
+		}
+	}
 	if v, ok := f.Fact("oom.other_memory"); ok && number(v.Value) >= 2 {
 		return 0.75, []casefile.Evidence{{Ref: v.From, Rank: -1, Text: "process " + f.Value("oom.other_process") + " had " + v.Value + " in use"}}
 	}
