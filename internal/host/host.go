@@ -1,11 +1,13 @@
-// Package host reads what the machine of a run has left: space on the file
-// systems that the run writes to, and memory. What it cannot read is left out;
-// nothing of it is ever the reason that a look fails.
+// Package host reads what the machine of a run shows beside the run: what is
+// left of the file systems that the run writes to and of the memory, the GPUs and
+// who else holds them, and what the kernel recorded of the run. What it cannot
+// read is left out or a gap; nothing of it is ever the reason that a look fails.
 package host
 
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,6 +54,33 @@ func diskFacts(mount string) []run.Fact {
 	}
 	if u.InodesTotal > 0 {
 		out = append(out, run.Fact{Key: key + run.DiskInodes, Value: percent(u.InodesUsedPercent)})
+	}
+	return out
+}
+
+// Shm are the readings of the memory that processes of a machine share.
+func Shm() []run.Fact {
+	u, err := disk.Usage("/dev/shm")
+	if err != nil || u.Total == 0 {
+		return nil
+	}
+	return []run.Fact{fact(run.FactShmSize, u.Total), fact(run.FactShmAvail, u.Free)}
+}
+
+// disks are the devices of the file systems of paths: "/dev/nvme0n1p2".
+func disks(paths []string) (out []string) {
+	parts, _ := disk.Partitions(true) // what could be listed beside an error counts
+	mounts := make([]string, len(parts))
+	for i, p := range parts {
+		mounts[i] = p.Mountpoint
+	}
+	for _, p := range paths {
+		m := mountOf(mounts, existing(p))
+		for _, d := range parts {
+			if d.Mountpoint == m && !slices.Contains(out, d.Device) {
+				out = append(out, d.Device)
+			}
+		}
 	}
 	return out
 }

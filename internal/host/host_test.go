@@ -4,9 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/shell"
 )
 
 func TestFacts(t *testing.T) {
@@ -41,4 +43,43 @@ func TestMountOf(t *testing.T) {
 			t.Errorf("%s: %s, want %s", p, got, want)
 		}
 	}
+}
+
+// TestDFSaysTheSame: over a shell a file system reads as it does here.
+func TestDFSaysTheSame(t *testing.T) {
+	dir := t.TempDir()
+	here := map[string]string{}
+	for _, f := range Facts(dir) {
+		here[f.Key] = f.Value
+	}
+	facts := DF(t.Context(), shell.Local, dir, filepath.Join(dir, "not there"))
+	if len(facts) < 3 {
+		t.Fatalf("df tells %v", facts)
+	}
+	for _, f := range facts {
+		want, ok := here[f.Key]
+		if a, b := num(t, f.Value), num(t, want); !ok || strings.HasSuffix(f.Key, run.DiskSize) && a != b || a > 2*b+64<<20 || b > 2*a+64<<20 {
+			t.Errorf("%s is %s by df and %s here", f.Key, f.Value, want)
+		}
+	}
+}
+
+func num(t *testing.T, s string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Error(err)
+	}
+	return n
+}
+
+func FuzzDF(f *testing.F) {
+	f.Add([]byte("Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda1 100 50 50 50% /data set\nnone - - - - /x\n"))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		for _, r := range posixRows(out) {
+			if len(r) != 6 {
+				t.Errorf("%q", r)
+			}
+		}
+	})
 }

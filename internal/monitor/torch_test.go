@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -169,4 +171,73 @@ func freePort(t *testing.T) int {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
+}
+
+// TestARankIsKilled kills one rank of a real run of two that is watched by the
+// PID of its launcher: the watch says which one it was.
+func TestARankIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a PyTorch run")
+	}
+	python := torchPython(t)
+	dir := t.TempDir()
+	t.Setenv("STEP_SECONDS", "0.12")
+	t.Setenv("OMP_NUM_THREADS", "1")
+	t.Setenv("GLOO_SOCKET_IFNAME", "lo")
+	ranks, err := sourceall.Start(t.Context(), source.Launch{Args: []string{
+		python, filepath.Join(scripts, "launch.py"), "--nproc_per_node", "2", "--master_addr", "127.0.0.1", "--master_port", fmt.Sprint(freePort(t)),
+		filepath.Join(scripts, "train.py"), "ok",
+	}, Dir: dir, LogDir: t.TempDir()}, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ranks.Close()
+	defer syscall.Kill(-ranks.PID(), syscall.SIGKILL)
+	watch, err := newMonitor(t, sourceall.Kinds()).Open(t.Context(), monitor.Request{Target: fmt.Sprintf("pid:%d", ranks.PID()), Interval: 300 * time.Millisecond, NoBackoff: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	killed, said := 0, ""
+	for looks := 0; said == "" && looks < 200; looks++ {
+		u, err := watch.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range u.Events {
+			if killed > 0 && e.Anomaly != nil && e.Anomaly.Type == report.AnomalyCrash {
+				said = e.Anomaly.Description
+			}
+		}
+		if u.End != nil && said == "" {
+			t.Fatalf("the watch ended: %s", u.End.StopReason)
+		}
+		if killed == 0 && u.Live.Step >= 5 {
+			if killed = childOfRank(t, ranks.PID(), 1); killed > 0 {
+				syscall.Kill(killed, syscall.SIGKILL)
+			}
+		}
+	}
+	if want := fmt.Sprintf("process %d of rank 1 was ended by SIGKILL", killed); !strings.Contains(said, want) {
+		t.Errorf("want %q, got %q", want, said)
+	}
+}
+
+// childOfRank is the child of a launcher that was told a rank.
+func childOfRank(t *testing.T, launcher, rank int) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", launcher, launcher))
+	if err != nil {
+		t.Skip(err)
+	}
+	for child := range strings.FieldsSeq(string(b)) {
+		env, _ := os.ReadFile("/proc/" + child + "/environ")
+		if slices.Contains(strings.Split(string(env), "\x00"), fmt.Sprintf("RANK=%d", rank)) {
+			n, _ := strconv.Atoi(child)
+			return n
+		}
+	}
+	return 0
 }

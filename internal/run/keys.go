@@ -23,7 +23,7 @@ const (
 	FactCPU       = "process.cpu_seconds" // processor time that they used, those that ended and were waited for too
 	FactExitCode  = "exit.code"           // 128 + the signal's number if a signal ended it
 	FactExitSig   = "exit.signal"         // SIGKILL …
-	FactOOMKills  = "cgroup.oom_kill"     // how many processes of its cgroup the kernel ended for want of memory since the first look
+	FactOOMKills  = "cgroup.oom_kill"     // of the process's cgroup, counted since it exists: that it grows is what matters
 	FactMemoryMax = "cgroup.max_bytes"    // the cgroup's limit; not there when there is none
 	FactMemoryNow = "cgroup.current_bytes"
 

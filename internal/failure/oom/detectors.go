@@ -31,11 +31,6 @@ var detectors = []failure.Detector{
 		Run:  killedOnFullHost,
 	},
 	{
-		Name: "kernel-killed-in-cgroup",
-		Doc:  "The kernel counts a process of the run's memory cgroup that it killed for want of memory while the run was watched.",
-		Run:  killedInCgroup,
-	},
-	{
 		Name: "service-says-out-of-memory",
 		Doc:  "A container's, pod's or job's own record (exported as JSON or a table) says that memory ended it.",
 		Run:  recorded,

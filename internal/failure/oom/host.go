@@ -78,22 +78,3 @@ func restarted(f *casefile.File) bool {
 	n := f.Value("pod.restart_count")
 	return n != "" && n != "0" && f.Value("run.outcome") == "completed"
 }
-
-// killedInCgroup reads the kernel's own count: of all words about a SIGKILL it is
-// the only proof. The cgroup may be shared: while the run lives, or if it ended
-// well, another program was killed.
-func killedInCgroup(f *casefile.File) []failure.Sighting {
-	n := f.Value(run.FactOOMKills)
-	if s := f.Value(run.FactState); n == "" || n == "0" || s != run.ProcessGone && s != "Z" || f.Value(run.FactExitCode) == "0" {
-		return nil
-	}
-	limit := ""
-	if b, err := strconv.ParseInt(f.Value(run.FactMemoryMax), 10, 64); err == nil {
-		limit = fmt.Sprintf(" (its limit is %d MB)", b>>20)
-	}
-	v, _ := f.Fact(run.FactOOMKills)
-	return []failure.Sighting{{
-		Type: report.AnomalyOOM, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.93, Cause: "container-limit", Rank: run.NoRank, Step: -1,
-		Ref: v.From, Text: run.FactOOMKills + " " + n, Says: "The kernel killed a process of the run because the memory of its cgroup was used up" + limit + ".",
-	}}
-}

@@ -15,13 +15,15 @@ import (
 // first.
 func Kinds() source.Registry {
 	dir := artifacts.Kind()
+	log := file.Kind(dir)
+	remote := source.Remote{} // no other machine is reached yet
 	return source.Registry{
 		dir,
 		vertex.Pipeline(dir),
 		vertex.Training(dir),
-		file.Kind(dir),
-		process.PID(dir),
-		process.Name(dir),
+		log,
+		process.PID(dir, remote),
+		process.Name(dir, remote),
 		file.Traceback(),
 	}
 }

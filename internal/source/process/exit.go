@@ -17,13 +17,16 @@ var signals = map[syscall.Signal]string{
 func exitFacts(w syscall.WaitStatus) []run.Fact {
 	switch {
 	case w.Signaled():
-		name := signals[w.Signal()]
-		if name == "" {
-			name = "signal " + strconv.Itoa(int(w.Signal()))
-		}
-		return []run.Fact{{Key: run.FactExitCode, Value: strconv.Itoa(128 + int(w.Signal()))}, {Key: run.FactExitSig, Value: name}}
+		return []run.Fact{{Key: run.FactExitCode, Value: strconv.Itoa(128 + int(w.Signal()))}, {Key: run.FactExitSig, Value: signalName(w.Signal())}}
 	case w.Exited():
 		return []run.Fact{{Key: run.FactExitCode, Value: strconv.Itoa(w.ExitStatus())}}
 	}
 	return nil
+}
+
+func signalName(s syscall.Signal) string {
+	if name := signals[s]; name != "" {
+		return name
+	}
+	return "signal " + strconv.Itoa(int(s))
 }

@@ -3,7 +3,6 @@ package process
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/source"
+	"github.com/trainmedic/trainmedic/internal/source/ps"
 )
 
 // candidate is a process whose name or command line is like what was asked for.
@@ -19,21 +19,13 @@ type candidate struct {
 	args []string
 }
 
-// How well a candidate matches; the best matches of all count.
-const (
-	noMatch   = iota
-	inside    // what was asked for is part of the command line
-	words     // it is words of the command line, paths left out: "uv run", "torchrun"
-	wholeLine // it is the command line
-)
-
 // find gives the one run that a name means: of the processes that match best
 // those that are not below another one of them.
 func find(name string) (stat, error) {
 	var best []candidate
-	level := noMatch + 1
+	level := ps.NoMatch + 1
 	for _, c := range candidates() {
-		switch l := match(c.args, name); {
+		switch l := ps.Match(c.args, name); {
 		case l > level:
 			best, level = []candidate{c}, l
 		case l == level:
@@ -78,7 +70,7 @@ func candidates() []candidate {
 			continue
 		}
 		args := argsOf(int(pid))
-		if len(args) == 0 || onlookers[filepath.Base(args[0])] {
+		if len(args) == 0 || ps.Onlooker(args[0]) {
 			continue
 		}
 		if s, err := statOf(int(pid)); err == nil && s.state != "Z" {
@@ -86,13 +78,6 @@ func candidates() []candidate {
 		}
 	}
 	return out
-}
-
-// onlookers are programs whose arguments name a run that they are not.
-var onlookers = map[string]bool{
-	"vi": true, "vim": true, "nvim": true, "nano": true, "emacs": true, "less": true, "more": true, "cat": true, "tail": true, "head": true,
-	"grep": true, "pgrep": true, "rg": true, "watch": true, "tee": true, "ssh": true, "scp": true, "rsync": true, "tmux": true, "screen": true,
-	"htop": true, "top": true, "git": true, "code": true, "py-spy": true, "gdb": true, "strace": true,
 }
 
 func ancestors(pid int) map[int]bool {
@@ -106,25 +91,6 @@ func ancestors(pid int) map[int]bool {
 		pid = s.ppid
 	}
 	return out
-}
-
-// match says how well a command line matches a name. A word matches with or
-// without its folder: "train.py" is /home/me/train.py.
-func match(args []string, name string) int {
-	line, name := strings.Join(args, " "), strings.Join(strings.Fields(name), " ")
-	if line == name {
-		return wholeLine
-	}
-	want := strings.Fields(name)
-	for i := 0; i+len(want) <= len(args); i++ {
-		if slices.EqualFunc(args[i:i+len(want)], want, func(arg, w string) bool { return arg == w || filepath.Base(arg) == w }) {
-			return words
-		}
-	}
-	if strings.Contains(line, name) {
-		return inside
-	}
-	return noMatch
 }
 
 // topmost drops those that have another one above them: a run's ranks and loader

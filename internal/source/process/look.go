@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trainmedic/trainmedic/internal/host"
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
+	"github.com/trainmedic/trainmedic/internal/source/ps"
 )
 
 // fact tells a value, unless the last look told the same one.
@@ -30,7 +30,7 @@ func (l *look) live(s stat) {
 	l.cwd = cwdOf(s.pid)
 	l.fact(run.FactPID, strconv.Itoa(s.pid))
 	l.fact(run.FactState, s.state)
-	l.fact(run.FactCommand, redact.Text(shell(argsOf(s.pid))))
+	l.fact(run.FactCommand, redact.Text(commandLine(argsOf(s.pid))))
 	l.fact(run.FactCwd, l.cwd)
 	l.fact(run.FactUser, userOf(s.pid))
 	if at := startOf(s.pid); !at.IsZero() && l.since["fact "+run.FactStart] == "" {
@@ -52,13 +52,16 @@ func (l *look) live(s stat) {
 	l.fact(run.FactRSS, strconv.FormatInt(rss, 10))
 	l.fact(run.FactCPU, strconv.FormatFloat(cpu, 'f', 2, 64))
 	l.environment(s.pid)
+	l.limits(s.pid)
 	if c := cgroupOf(s.pid); c.dir != "" {
 		l.obs.Next[keyCgroup] = fmt.Sprint(c.v1, " ", c.dir)
 	}
 	if s.state == "Z" && ownedBy(s.pid, os.Geteuid()) {
 		l.exit(s.exit)
 	}
-	l.processes()
+	ranks := l.ranks()
+	l.lostRanks(ranks)
+	l.processes(ranks)
 }
 
 // keep remembers what was told of a process that does not show it any more: a
@@ -72,16 +75,23 @@ func (l *look) keep(keys ...string) {
 }
 
 // processes lists the run's processes when one came, went or changed its state.
-func (l *look) processes() {
+func (l *look) processes(ranks map[int]ps.Member) {
 	var sign strings.Builder
+	rankOf := map[int]int{}
+	for rank, m := range ranks {
+		rankOf[m.PID] = rank
+	}
 	var list []run.Process
 	for _, s := range l.all {
 		p := run.Process{
 			PID: s.pid, PPID: s.ppid, State: s.state, RSS: s.rss, WChan: wchanOf(s.pid),
-			Command: redact.Clip(shell(argsOf(s.pid)), 300),
+			Command: redact.Clip(commandLine(argsOf(s.pid)), 300),
 		}
 		if p.Command == "" {
 			p.Command = "[" + s.name + "]"
+		}
+		if rank, ok := rankOf[p.PID]; ok {
+			p.Rank = &rank
 		}
 		list = append(list, p)
 		fmt.Fprint(&sign, p.PID, p.State, p.WChan, " ")
@@ -95,7 +105,7 @@ func (l *look) processes() {
 // gone says that the process ended, and what is known of how.
 func (l *look) gone() {
 	for k, v := range l.since {
-		if strings.HasPrefix(k, "fact ") || k == keyCgroup {
+		if strings.HasPrefix(k, "fact ") || k == keyCgroup || k == keyRanks {
 			l.obs.Next[k] = v
 		}
 	}
@@ -124,35 +134,6 @@ func (l *look) exit(status int) {
 
 func (l *look) gap(what, why, ask string) {
 	l.obs.Gaps = append(l.obs.Gaps, run.Gap{What: what, Why: why, Ask: ask})
-}
-
-// surroundings are the readings of the cgroup, the disks and the host.
-func (l *look) surroundings() {
-	if text, ok := l.obs.Next[keyCgroup]; ok {
-		v1, dir, _ := strings.Cut(text, " ")
-		c := cgroup{dir: dir, v1: v1 == "true"}
-		if n, ok := c.number("max"); ok {
-			l.fact(run.FactMemoryMax, strconv.FormatInt(n, 10))
-		}
-		if n, ok := c.kills(); ok {
-			before, seen := l.since[keyKills]
-			if !seen {
-				before = strconv.Itoa(n)
-			}
-			l.obs.Next[keyKills] = before
-			had, _ := strconv.Atoi(before) // our own words
-			l.fact(run.FactOOMKills, strconv.Itoa(n-had))
-		}
-		if n, ok := c.number("current"); ok && l.watch {
-			l.obs.Facts = append(l.obs.Facts, run.Fact{Key: run.FactMemoryNow, Value: strconv.FormatInt(n, 10)})
-		}
-	}
-	if l.watch {
-		if l.cwd != "" {
-			l.dirs = append(l.dirs, l.cwd)
-		}
-		l.obs.Facts = append(l.obs.Facts, host.Facts(l.dirs...)...)
-	}
 }
 
 var _ source.Source = (*watched)(nil)

@@ -12,21 +12,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trainmedic/trainmedic/internal/host"
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/shell"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/file"
+	"github.com/trainmedic/trainmedic/internal/source/ps"
 )
 
-// PID is the source of the process that has a PID. beside opens the directory
-// that Options.Artifacts names.
-func PID(beside *source.Kind) *source.Kind {
+// PID is the source of the process that has a PID, of this machine or of one that
+// remote reaches. beside opens the directory that Options.Artifacts names.
+func PID(beside *source.Kind, remote source.Remote) *source.Kind {
 	return &source.Kind{
 		Scheme: "pid", Type: "pid", Flag: "pid", Example: "--pid 12345",
 		Doc: "a process of this machine and the log it writes",
 		Open: func(ctx context.Context, ref string, opt source.Options) (source.Source, error) {
-			pid, err := strconv.Atoi(ref)
+			at, text := source.Split(ref)
+			pid, err := strconv.Atoi(text)
 			if err != nil || pid <= 0 {
-				return nil, fmt.Errorf("process: %q is no PID: %w", ref, source.ErrBadTarget)
+				return nil, fmt.Errorf("process: %q is no PID: %w", text, source.ErrBadTarget)
+			}
+			if at != "" {
+				src, err := ps.ByPID(ctx, remote, at, pid, opt)
+				return withFolder(ctx, src, err, opt, beside)
 			}
 			return open(ctx, opt, beside, func() (stat, error) { return statOf(pid) })
 		},
@@ -35,7 +43,7 @@ func PID(beside *source.Kind) *source.Kind {
 
 // Name is the source of the one run that a name or a part of a command line
 // means.
-func Name(beside *source.Kind) *source.Kind {
+func Name(beside *source.Kind, remote source.Remote) *source.Kind {
 	return &source.Kind{
 		Scheme: "proc", Type: "process-name", Flag: "proc", Example: "--proc torchrun",
 		Doc: "the process with that name or command line",
@@ -43,21 +51,30 @@ func Name(beside *source.Kind) *source.Kind {
 			if strings.TrimSpace(ref) == "" {
 				return nil, fmt.Errorf("process: no name: %w", source.ErrBadTarget)
 			}
+			if at, name := source.Split(ref); strings.Contains(at, "@") {
+				src, err := ps.ByName(ctx, remote, at, name, opt)
+				return withFolder(ctx, src, err, opt, beside)
+			}
 			return open(ctx, opt, beside, func() (stat, error) { return find(ref) })
 		},
 	}
 }
 
 func open(ctx context.Context, opt source.Options, beside *source.Kind, who func() (stat, error)) (source.Source, error) {
-	w := &watched{who: who, last: opt.Last, watch: opt.Watch}
-	if opt.Artifacts == "" || beside == nil {
-		return w, nil
+	w := &watched{who: who, last: opt.Last, watch: opt.Watch, machine: host.On(shell.Local)}
+	return withFolder(ctx, w, nil, opt, beside)
+}
+
+// withFolder adds the directory that the user named beside a source.
+func withFolder(ctx context.Context, src source.Source, err error, opt source.Options, beside *source.Kind) (source.Source, error) {
+	if err != nil || opt.Artifacts == "" || beside == nil {
+		return src, err
 	}
 	dir, err := beside.Open(ctx, opt.Artifacts, opt)
 	if err != nil {
 		return nil, err
 	}
-	return file.Beside(w, dir), nil
+	return file.Beside(src, dir), nil
 }
 
 // watched is a run that is a process.
@@ -67,14 +84,18 @@ type watched struct {
 	own   map[string]string    // logs that are known from the start: path by name
 	last  int
 	watch bool
+
+	machine *host.Machine
+	envs    map[ps.Member]map[string]string // what processes were told of their ranks
 }
 
 // Keys of the cursor; the logs are under "log NAME", what was told under "fact KEY".
 const (
 	keyWho    = "process" // PID and start
 	keyCgroup = "cgroup"
-	keyKills  = "kills" // of the cgroup before it was looked at
-	keyDone   = "done"  // identities of files that are older parts of a log
+	keyDone   = "done"   // identities of files that are older parts of a log
+	keyRanks  = "ranks"  // the process of each rank, and how it ended
+	keyEvents = "events" // bytes and lines of what was noticed
 )
 
 // Observe implements source.Source.
@@ -96,6 +117,8 @@ func (w *watched) Observe(ctx context.Context, since run.Cursor) (run.Observatio
 		return l.obs, err
 	}
 	l.surroundings()
+	l.around(ctx)
+	l.tell()
 	source.Once(&l.obs, since)
 	return l.obs, nil
 }
@@ -112,6 +135,8 @@ type look struct {
 	cwd   string
 	found []openLog
 	dirs  []string
+
+	events strings.Builder
 }
 
 // identify finds the process that is looked at since the first look; a PID that

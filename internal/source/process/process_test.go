@@ -61,7 +61,7 @@ func begin(t *testing.T, dir, script string) *child {
 
 func open(t *testing.T, pid int, opt source.Options) source.Source {
 	t.Helper()
-	s, err := process.PID(nil).Open(t.Context(), strconv.Itoa(pid), opt)
+	s, err := process.PID(nil, source.Remote{}).Open(t.Context(), strconv.Itoa(pid), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestNames(t *testing.T) {
 	unique := fmt.Sprintf("train-%d.py", os.Getpid())
 	os.WriteFile(filepath.Join(dir, unique), []byte("echo ready >&3; exec 3>&-; bash -c 'read -r line' "+unique), 0o644)
 	by := func(name string) (string, error) {
-		s, err := process.Name(nil).Open(t.Context(), name, source.Options{})
+		s, err := process.Name(nil, source.Remote{}).Open(t.Context(), name, source.Options{})
 		if err != nil {
 			return "", err
 		}
@@ -338,7 +338,7 @@ func TestRefusals(t *testing.T) {
 		kind *source.Kind
 		ref  string
 	}{
-		"no number": {process.PID(nil), "abc"}, "negative": {process.PID(nil), "-1"}, "no name": {process.Name(nil), " "},
+		"no number": {process.PID(nil, source.Remote{}), "abc"}, "negative": {process.PID(nil, source.Remote{}), "-1"}, "no name": {process.Name(nil, source.Remote{}), " "},
 	} {
 		if _, err := c.kind.Open(t.Context(), c.ref, source.Options{}); !errors.Is(err, source.ErrBadTarget) {
 			t.Errorf("%s: %v", name, err)

@@ -13,7 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/trainmedic/trainmedic/internal/host"
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/shell"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/file"
 )
@@ -56,7 +58,7 @@ func Start(ctx context.Context, l source.Launch, opt source.Options, beside *sou
 	}
 	r.pid = p.Pid
 	w := &watched{
-		who: func() (stat, error) { return who, nil }, last: opt.Last, watch: opt.Watch,
+		who: func() (stat, error) { return who, nil }, last: opt.Last, watch: opt.Watch, machine: host.On(shell.Local),
 		own:   map[string]string{filepath.Base(r.log): r.log},
 		ended: func() []run.Fact { <-r.over; return r.ended },
 	}

@@ -34,8 +34,8 @@ func (l *look) environment(pid int) {
 	}
 }
 
-// shell is a command line as a shell takes it.
-func shell(args []string) string {
+// commandLine is a command line as a shell takes it.
+func commandLine(args []string) string {
 	out := make([]string, len(args))
 	for i, a := range args {
 		if out[i] = a; !plainWord.MatchString(a) {
