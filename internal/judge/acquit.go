@@ -59,8 +59,11 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 	return r
 }
 
-// alive reports whether the run's process was seen and has not ended.
+// alive reports whether the run's process or job was seen and has not ended.
 func alive(f *casefile.File) bool {
+	if p := liveJob(f); p != nil {
+		return jobEnds[JobState(p.State)] == ""
+	}
 	switch f.Value(run.FactState) {
 	case "", "Z", run.ProcessGone:
 		return false

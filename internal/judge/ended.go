@@ -36,7 +36,7 @@ func Ended(b *failure.Book, f *casefile.File) End {
 		return exited(f, code, signal)
 	case processEnded(f):
 		return vanished(b, f)
-	case f.Value(run.FactState) != "":
+	case f.Value(run.FactState) != "", liveJob(f) != nil:
 		return goesOn // it lives, whatever its log says
 	}
 	last := f.Pulse.Last
@@ -54,17 +54,11 @@ func jobEnded(f *casefile.File) End {
 	}
 	p := f.Pipeline
 	why := fmt.Sprintf("%s is %s", p.Name, JobState(p.State))
-	switch JobState(p.State) {
-	case "SUCCEEDED", "COMPLETED", "COMPLETE":
-		return End{State: report.StateSucceeded, Why: why, Proven: 0.95}
-	case "PARTIALLY_SUCCEEDED":
+	switch state := JobState(p.State); {
+	case state == "PARTIALLY_SUCCEEDED":
 		return End{State: report.StateSucceeded, Why: why + ": some of its results are there, some are not", Proven: 0.7}
-	case "FAILED":
-		return End{State: report.StateFailed, Why: why, Proven: 0.95}
-	case "CANCELLED":
-		return End{State: report.StateCancelled, Why: why, Proven: 0.95}
-	case "EXPIRED", "TIMEOUT":
-		return End{State: report.StateTimeout, Why: why, Proven: 0.95}
+	case jobEnds[state] != "":
+		return End{State: jobEnds[state], Why: why, Proven: 0.95}
 	}
 	return goesOn
 }

@@ -19,6 +19,28 @@ func JobState(s string) string {
 	return s
 }
 
+// jobEnds are the words of services and schedulers for a job that is over.
+var jobEnds = map[string]report.TerminalState{
+	"SUCCEEDED": report.StateSucceeded, "COMPLETED": report.StateSucceeded, "COMPLETE": report.StateSucceeded,
+	"FAILED": report.StateFailed, "NODE_FAIL": report.StateFailed, "BOOT_FAIL": report.StateFailed, "OUT_OF_MEMORY": report.StateFailed, "LAUNCH_FAILED": report.StateFailed,
+	"CANCELLED": report.StateCancelled, "PREEMPTED": report.StateCancelled, "REVOKED": report.StateCancelled,
+	"EXPIRED": report.StateTimeout, "TIMEOUT": report.StateTimeout, "DEADLINE": report.StateTimeout,
+}
+
+// liveJob is the job that a service or scheduler shows now, nil where a job is
+// only known from a file, or not known to its scheduler any more.
+func liveJob(f *casefile.File) *run.Pipeline {
+	if f.Pipeline == nil || f.Pipeline.Ref.File != "" || JobState(f.Pipeline.State) == "UNKNOWN" {
+		return nil
+	}
+	return f.Pipeline
+}
+
+// queueStates are those of a job that is kept waiting.
+var queueStates = map[string]bool{
+	"PAUSED": true, "PENDING": true, "QUEUED": true, "CONFIGURING": true, "REQUEUED": true, "REQUEUE_HOLD": true, "REQUEUE_FED": true, "RESV_DEL_HOLD": true, "SPECIAL_EXIT": true, "SUSPENDED": true,
+}
+
 // jobFailed tells that the pipeline or job as a whole failed or was cancelled.
 func jobFailed(f *casefile.File) *report.Anomaly {
 	p := f.Pipeline
@@ -29,9 +51,9 @@ func jobFailed(f *casefile.File) *report.Anomaly {
 	if p.Kind == "pipeline" {
 		a.Type = report.AnomalyPipelineFailed
 	}
-	switch JobState(p.State) {
-	case "FAILED":
-	case "CANCELLED", "CANCELLING":
+	switch state := JobState(p.State); {
+	case jobEnds[state] == report.StateFailed:
+	case jobEnds[state] == report.StateCancelled, state == "CANCELLING":
 		a.Type, a.Severity = report.AnomalyCancelled, report.High
 	default:
 		return nil
@@ -70,7 +92,7 @@ func taskFailed(f *casefile.File) *report.Anomaly {
 	}
 	return &report.Anomaly{
 		Type: report.AnomalyTaskFailed, Severity: report.High, Class: report.Pipeline, Ref: stated(f, t.Ref, t.Error),
-		Description: strings.TrimSuffix(fmt.Sprintf("task %s FAILED%s: %s", t.Name, again, t.Error), ": "), Fix: "read the log of the task's job",
+		Description: strings.TrimSuffix(fmt.Sprintf("task %s %s%s: %s", t.Name, JobState(t.State), again, t.Error), ": "), Fix: "read the log of the task's job",
 	}
 }
 
@@ -134,8 +156,7 @@ func paceless(f *casefile.File) bool {
 	if p == nil {
 		return false
 	}
-	switch JobState(p.State) {
-	case "QUEUED", "PENDING", "PAUSED":
+	if queueStates[JobState(p.State)] {
 		return true
 	}
 	m := f.Main()

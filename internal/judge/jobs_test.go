@@ -133,3 +133,37 @@ func TestAnErrorInTheEventsOfAPipeline(t *testing.T) {
 		t.Errorf("the next attempt succeeded, got %+v", all)
 	}
 }
+
+// TestAJobsStateDecides: what a scheduler shows now counts, whatever the last
+// words of the log are.
+func TestAJobsStateDecides(t *testing.T) {
+	const log = "step 9/9 loss 1.0\nTraining completed.\n"
+	for state, want := range map[string]report.TerminalState{
+		"NODE_FAIL": report.StateFailed, "OUT_OF_MEMORY": report.StateFailed, "TIMEOUT": report.StateTimeout, "DEADLINE": report.StateTimeout, "PREEMPTED": report.StateCancelled,
+		"CANCELLED": report.StateCancelled, "COMPLETED": report.StateSucceeded, "PENDING": report.StateRunning, "RUNNING": report.StateRunning, "COMPLETING": report.StateRunning,
+		"UNKNOWN": report.StateSucceeded, // the log's words are all there is
+	} {
+		f := failuretest.File(t, log)
+		f.Pipeline = &run.Pipeline{Name: "job 7", Kind: "job", State: state}
+		f.Pulse.Last = true
+		if e := judge.Ended(failuretest.Book(t), f); e.State != want {
+			t.Errorf("%s ends as %s (%s), want %s", state, e.State, e.Why, want)
+		}
+	}
+	exported := failuretest.File(t, log)
+	exported.Pipeline = &run.Pipeline{Name: "job 7", Kind: "job", State: "RUNNING", Ref: run.Ref{File: "scontrol.txt", Line: 1}}
+	exported.Pulse.Last = true
+	if e := judge.Ended(failuretest.Book(t), exported); e.State != report.StateSucceeded {
+		t.Errorf("an exported state, which may be old: %s", e.State)
+	}
+}
+
+func TestALiveJobRuns(t *testing.T) {
+	for state, want := range map[string]report.RunStatus{"RUNNING": report.Running, "PENDING": report.Running, "COMPLETED": report.Healthy} {
+		f := failuretest.File(t, "step 1/9 loss 1.0\n")
+		f.Pipeline = &run.Pipeline{Name: "job 7", Kind: "job", State: state}
+		if r := judge.Case(failuretest.Book(t), f); r.RunStatus != want {
+			t.Errorf("%s is %s, want %s", state, r.RunStatus, want)
+		}
+	}
+}

@@ -33,5 +33,9 @@ func (p *Pipeline) Failed() []Task {
 // Failed reports whether the task's service says that it failed.
 func (t *Task) Failed() bool {
 	s := strings.ToUpper(t.State)
-	return strings.HasSuffix(s, "FAILED") || s == "ERROR"
+	switch s {
+	case "ERROR", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY":
+		return true
+	}
+	return strings.HasSuffix(s, "FAILED")
 }

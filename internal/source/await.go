@@ -10,6 +10,9 @@ import (
 	"github.com/trainmedic/trainmedic/internal/run"
 )
 
+// NotYet is why a target that is awaited is a gap.
+const NotYet = "is not there yet"
+
 // Await is a target that may not be there yet: until open finds it a look is a
 // gap, said once. Any other error of open is an error of the look.
 func Await(name string, open func(ctx context.Context) (Source, error)) Source {
@@ -32,7 +35,7 @@ func (a *awaited) Observe(ctx context.Context, since run.Cursor) (run.Observatio
 		src, err := a.open(ctx)
 		if errors.Is(err, ErrNotFound) {
 			obs.Gaps = []run.Gap{{
-				What: a.name, Why: "is not there yet",
+				What: a.name, Why: NotYet,
 				Ask: fmt.Sprintf("wait until the run writes it; if it does already, the place where (instead of %s)", a.name),
 			}}
 			maps.Copy(obs.Next, since) // it may be gone for a moment only

@@ -8,6 +8,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source/artifacts"
 	"github.com/trainmedic/trainmedic/internal/source/file"
 	"github.com/trainmedic/trainmedic/internal/source/process"
+	"github.com/trainmedic/trainmedic/internal/source/slurm"
 	"github.com/trainmedic/trainmedic/internal/source/vertex"
 )
 
@@ -24,6 +25,7 @@ func Kinds() source.Registry {
 		log,
 		process.PID(dir, remote),
 		process.Name(dir, remote),
+		slurm.Kind(log, dir, remote),
 		file.Traceback(),
 	}
 }
