@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	doctor := &diagnose.Doctor{Book: book, Sources: kinds, Now: time.Now}
 	watches := &monitor.Monitor{Book: book, Sources: kinds, Conclude: doctor.Conclude}
 	return cli.Main(ctx, args, s, cli.Deps{
-		Doctor: doctor, Monitor: watches, Sources: kinds, Version: version(), Start: sources.Start, Notify: effect.Notify,
+		Doctor: doctor, Monitor: watches, Sources: kinds, Version: version(), Start: sources.Start, Notify: effect.Notify, Examine: sources.Doctor,
 		Serve: func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 			dir, err := monitor.StateDir()
 			if err != nil {

@@ -42,6 +42,8 @@ type Deps struct {
 	Start func(ctx context.Context, l source.Launch, opt source.Options) (source.Started, error)
 	// Notify runs a command with a JSON value on its standard input.
 	Notify func(ctx context.Context, command string, v any) error
+	// Examine says what this machine lets the sources see; it ends with ctx.
+	Examine func(ctx context.Context) []source.Check
 	// Serve runs the MCP server on the given streams until ctx or stdin ends.
 	Serve func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 }
@@ -63,6 +65,7 @@ func commands() []command {
 	return []command{
 		{"check", "TARGET [flags]", "diagnose a failed or unstable run", check},
 		{"watch", "TARGET | -- CMD…", "monitor a run until it ends", watch},
+		{"doctor", "", "what this machine lets trainmedic see", doctor},
 		{"serve", "", "the MCP server on standard input and output", serve},
 		{"version", "", "print the version", version},
 	}

@@ -56,6 +56,10 @@ type Kind struct {
 	Example string
 	Claim   func(target string) bool // whether a bare target is of this kind
 	Open    func(ctx context.Context, ref string, opt Options) (Source, error)
+
+	// Doctor says what this machine lets the kind see; nil where nothing can be in
+	// the way. Its checks run at once and end with ctx (see Examine).
+	Doctor func(ctx context.Context) []Check
 }
 
 // Registry is the list of kinds; its order says who claims a bare target first.

@@ -25,7 +25,8 @@ import (
 func PID(beside *source.Kind, remote source.Remote) *source.Kind {
 	return &source.Kind{
 		Scheme: "pid", Type: "pid", Flag: "pid", Example: "--pid 12345",
-		Doc: "a process of this machine and the log it writes",
+		Doc:    "a process of this machine and the log it writes",
+		Doctor: doctor,
 		Open: func(ctx context.Context, ref string, opt source.Options) (source.Source, error) {
 			at, text := source.Split(ref)
 			pid, err := strconv.Atoi(text)

@@ -23,7 +23,8 @@ import (
 func Kind(logs, beside *source.Kind, remote source.Remote) *source.Kind {
 	return &source.Kind{
 		Scheme: "slurm", Type: "slurm", Flag: "slurm", Example: "--slurm 4711 | 4711_3",
-		Doc: "a SLURM job, its steps and its logs",
+		Doc:    "a SLURM job, its steps and its logs",
+		Doctor: doctor,
 		Open: func(ctx context.Context, ref string, opt source.Options) (source.Source, error) {
 			host, id := source.Split(ref)
 			m := jobID.FindStringSubmatch(strings.TrimSpace(id))
