@@ -42,6 +42,7 @@ var asks = regexp.MustCompile(`\S+ invoked oom-killer: `)
 // memory is kept where the one that was killed for it is the run's.
 func (c Concern) Keep(all []Message) (out []Message) {
 	var asked *Message
+	victim := "" // of the run, whose kill is told in another line
 	for i, m := range all {
 		if asks.MatchString(m.Text) {
 			asked = &all[i]
@@ -52,11 +53,15 @@ func (c Concern) Keep(all []Message) (out []Message) {
 			if found == nil {
 				continue
 			}
-			if a.whose(c, found) {
-				if asked != nil && strings.Contains(m.Text, "oom-kill:") {
+			oom := strings.Contains(m.Text, "oom-kill:")
+			if a.whose(c, found) || victim != "" && strings.Contains(m.Text, "Killed process "+victim+" ") {
+				if asked != nil && oom {
 					out = append(out, *asked)
 				}
 				out = append(out, m)
+				if oom {
+					victim = found[2]
+				}
 			}
 			break
 		}

@@ -110,7 +110,7 @@ func TestWhatConcernsARun(t *testing.T) {
 		want    int // lines that are kept
 	}{
 		"a kill of the run":             {ours, killed, 3},
-		"a kill in its cgroup":          {Concern{Cgroup: "/x"}, killed, 2},
+		"a kill in its cgroup":          {Concern{Cgroup: "/x"}, killed, 3},
 		"a kill of another":             {Concern{PIDs: map[int]bool{1: true}, Cgroup: "/"}, killed, 0},
 		"a global kill":                 {ours, "Out of memory: Killed process 12551 (python) total-vm:1kB", 1},
 		"its GPU":                       {ours, "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=python3, GPU has fallen off the bus.", 1},

@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -23,5 +24,13 @@ func TestKilledForWantOfMemory(t *testing.T) {
 	obs = look(t, s, obs.Next)
 	if value(obs, run.FactState) != run.ProcessGone || value(obs, run.FactOOMKills) != "1" {
 		t.Errorf("%+v", obs.Facts)
+	}
+	if got := text(t, obs); !strings.Contains(got, "cgroup: the kernel killed 1 of its processes for want of memory (oom_kill 1, limit 33554432 bytes)") {
+		t.Errorf("noticed %q", got)
+	}
+	for _, st := range obs.Streams {
+		if st.Kind == "dmesg" && !strings.Contains(sourcetest.Text(t, st), fmt.Sprintf("Killed process %d (", p.Process.Pid)) {
+			t.Errorf("the kernel says %q", sourcetest.Text(t, st))
+		}
 	}
 }
