@@ -36,6 +36,8 @@ func (s *script) Observe(context.Context, run.Cursor) (run.Observation, error) {
 		return o, v
 	case run.Fact:
 		o.Facts = append(o.Facts, v)
+	case []run.Fact:
+		o.Facts = v
 	case string:
 		if v != "" {
 			o.Streams = []run.Stream{{Name: "run.log", Rank: run.NoRank, Kind: "log", Offset: int64(s.size), Open: func(context.Context) (io.ReadCloser, error) {
@@ -149,6 +151,22 @@ func TestTheLinesAreTheSkills(t *testing.T) {
 	}
 	if len(u[2].Summary) == 0 {
 		t.Error("something notable wants the summary")
+	}
+}
+
+func TestTheLineOfTheGPUs(t *testing.T) {
+	gpu := func(facts ...string) (out []run.Fact) {
+		for i := 0; i < len(facts); i += 2 {
+			out = append(out, run.Fact{Key: run.GPU + facts[i], Value: facts[i+1]})
+		}
+		return out
+	}
+	_, u := waits(t, monitor.Request{NoBackoff: true}, gpu("0.utilization", "94", "0.memory_used_mib", "38120", "0.memory_total_mib", "40960"),
+		gpu("1.utilization", "96", "1.memory_used_mib", "39000", "1.memory_total_mib", "40960", "2.utilization", "3", "2.others", "true"))
+	for i, want := range []string{"GPU: 94% util, 38120/40960 MB VRAM", "GPU: 95% util, 39000/40960 MB VRAM"} {
+		if got := strings.Join(u[i].Lines, "\n"); !strings.Contains(got, want) {
+			t.Errorf("want %q in %q", want, got)
+		}
 	}
 }
 
