@@ -45,8 +45,8 @@ type File struct {
 	late         *logformat.Finder
 	nums         []float64
 	memo         *memo
-	samples      map[string]*run.Series // of trackers and state files, not of logs
-	facts        map[string]int         // key -> index of the newest fact
+	record       record         // of trackers and state files, not of logs
+	facts        map[string]int // key -> index of the newest fact
 	contextCount int
 	blockSize    int
 	workers      int                 // 0: one a core
@@ -55,7 +55,7 @@ type File struct {
 
 // New is an empty case file that looks for the matcher's signs.
 func New(m *Matcher) *File {
-	return &File{matcher: m, memo: newMemo(), samples: map[string]*run.Series{}, facts: map[string]int{}, blockSize: blockSize, readings: map[string]*reading{}}
+	return &File{matcher: m, memo: newMemo(), record: newRecord(), facts: map[string]int{}, blockSize: blockSize, readings: map[string]*reading{}}
 }
 
 // Stream is what is known of one log after it was read.
@@ -104,7 +104,8 @@ type Line struct {
 // RankReader holds the metrics and the progress of one rank in one stream.
 type RankReader struct {
 	Rank      int
-	reader    *logformat.Reader
+	reader    *logformat.Reader  // nil for a tracker's
+	told      logformat.Progress // then
 	Series    map[string]*run.Series
 	Advances  int // how often the training step moved on
 	LastStep  int64
@@ -118,7 +119,12 @@ type RankReader struct {
 }
 
 // Progress is what the rank's lines say of its progress.
-func (r *RankReader) Progress() logformat.Progress { return r.reader.Progress() }
+func (r *RankReader) Progress() logformat.Progress {
+	if r.reader == nil {
+		return r.told
+	}
+	return r.reader.Progress()
+}
 
 // Fact returns the newest value of a key.
 func (f *File) Fact(key string) (run.Fact, bool) {
@@ -173,7 +179,8 @@ func (f *File) addProcesses(o run.Observation) {
 }
 
 // Main is the reader whose progress stands for the run: the one that reported
-// most, of the training log that speaks of training; nil when none did.
+// most, of the training log that speaks of training, else what trackers told; nil
+// when none did.
 func (f *File) Main() *RankReader {
 	var best *RankReader
 	for _, s := range f.Streams {
@@ -183,6 +190,9 @@ func (f *File) Main() *RankReader {
 				best = r
 			}
 		}
+	}
+	if best == nil && f.record.told.Readings > 0 {
+		return &f.record.RankReader
 	}
 	return best
 }
@@ -219,7 +229,7 @@ func (f *File) Series(name string) *run.Series {
 			}
 		}
 	}
-	return f.samples[name]
+	return f.record.Series[name]
 }
 
 // RankSeries is a series with the rank that reported it.
@@ -240,7 +250,7 @@ func (f *File) AllSeries() []RankSeries {
 			}
 		}
 	}
-	for _, v := range f.samples {
+	for _, v := range f.record.Series {
 		out = append(out, RankSeries{run.NoRank, "", v})
 	}
 	sort.SliceStable(out, func(i, j int) bool {

@@ -160,5 +160,5 @@ func (f *File) TextAt(ref run.Ref) string {
 			}
 		}
 	}
-	return ""
+	return f.record.textAt(ref)
 }

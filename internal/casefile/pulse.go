@@ -191,6 +191,10 @@ func (f *File) progressSeen() (seen, int) {
 		}
 		v.bars += lastBar(s)
 	}
+	v.steps += f.record.Advances
+	v.evals += f.record.Evals
+	v.last = max(v.last, f.record.LastStep)
+	words += f.record.count
 	for _, c := range f.Checkpoints {
 		if c.Complete != nil && *c.Complete {
 			v.checkpoints++
@@ -221,9 +225,10 @@ func lastBar(s *Stream) string {
 	return ""
 }
 
-// lastWritten is when the logs were last written, at most the time of the look.
+// lastWritten is when the logs and trackers were last written, at most the time
+// of the look.
 func (f *File) lastWritten() time.Time {
-	var last time.Time
+	last := f.record.at
 	for _, s := range f.Logs() {
 		if s.ModTime.After(last) {
 			last = s.ModTime

@@ -27,9 +27,7 @@ func (f *File) Add(ctx context.Context, o run.Observation) error {
 	if o.Pipeline != nil {
 		f.Pipeline = o.Pipeline
 	}
-	for _, s := range o.Samples {
-		f.addSample(s)
-	}
+	f.addSamples(o.Samples)
 	if err := f.read(ctx, o.Streams); err != nil {
 		return err
 	}
@@ -37,16 +35,6 @@ func (f *File) Add(ctx context.Context, o run.Observation) error {
 	f.detectFramework()
 	f.Pulse.beat(f, o.Facts)
 	return ctx.Err()
-}
-
-func (f *File) addSample(s run.Sample) {
-	name := logformat.Canonical(s.Name)
-	v := f.samples[name]
-	if v == nil {
-		v = &run.Series{Name: name}
-		f.samples[name] = v
-	}
-	v.Add(run.Point{Step: s.Step, Value: s.Value, Ref: s.Ref})
 }
 
 // origin is a stream whose lines stand elsewhere in the file than their number

@@ -15,6 +15,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/judge"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
 )
 
@@ -102,14 +103,16 @@ func (d *Doctor) look(ctx context.Context, r Request) (*casefile.File, *source.K
 		return nil, nil, "", err
 	}
 	defer src.Close()
-	o, err := src.Observe(ctx, nil)
-	if err != nil {
-		return nil, nil, "", err
-	}
 	f := casefile.New(d.Book.Matcher)
 	f.Framework, f.Task = r.Options.Framework, r.Options.Task
-	if err := f.Add(ctx, o); err != nil {
-		return nil, nil, "", fmt.Errorf("diagnose: read %s: %w", r.Target, err)
+	o := run.Observation{More: true}
+	for o.More { // a tracker gives millions of samples piece by piece
+		if o, err = src.Observe(ctx, o.Next); err != nil {
+			return nil, nil, "", err
+		}
+		if err := f.Add(ctx, o); err != nil {
+			return nil, nil, "", fmt.Errorf("diagnose: read %s: %w", r.Target, err)
+		}
 	}
 	return f, kind, ref, nil
 }

@@ -44,7 +44,7 @@ var baseNames = map[string]string{
 // evalPrefixes and trainPrefixes are what metrics of a phase begin with.
 var (
 	evalPrefixes  = [...]string{"validation_", "valid_", "valid_1_", "val_", "eval_", "evaluation_", "test_", "dev_", "holdout_"}
-	trainPrefixes = [...]string{"train_", "training_", "trn_", "reduced_train_", "tr_", "global_", "avg_", "step_", "trainer_"}
+	trainPrefixes = [...]string{"train_", "training_", "trn_", "reduced_train_", "tr_", "global_", "avg_", "step_", "trainer_", "epoch_"}
 	evalSuffixes  = [...]string{"_val", "_valid", "_validation", "_eval", "_test", "_dev"}
 	trainSuffixes = [...]string{"_train", "_training", "_step", "_epoch", "_avg"}
 )
@@ -85,6 +85,14 @@ func plain(n []byte) string {
 		return ""
 	}
 	return plain(base)
+}
+
+// Evaluates reports whether a name is that of a metric of an evaluation.
+func Evaluates(name string) bool {
+	var buf [maxName]byte
+	n := fold(buf[:0], []byte(name))
+	_, ok := cut(n, evalPrefixes[:], evalSuffixes[:])
+	return ok
 }
 
 func evalName(s string) string {

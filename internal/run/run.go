@@ -59,11 +59,14 @@ type Stream struct {
 
 // Sample is one value of one metric at one step.
 type Sample struct {
-	Name  string // canonical, see logformat.Canonical
+	Name  string // as it is spelled
 	Step  int64  // global step, -1 when unknown
 	Value float64
 	At    time.Time
 	Ref   Ref
+	// Tracker is who recorded it, "" where only one does: two records of one run
+	// MUST NOT become one series.
+	Tracker string
 }
 
 // Fact is one thing known about the run: a configuration value, an exit code, a
