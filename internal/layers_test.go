@@ -34,7 +34,7 @@ var floors = []struct {
 	{5, "internal/failure/*", "internal/failure internal/casefile internal/report internal/run", false},
 	{4, "internal/failure", "internal/casefile internal/scan internal/report internal/run", false},
 	{4, "internal/source/process", "internal/shell internal/gpu internal/kernel internal/source internal/source/file internal/source/ps internal/source/ssh internal/tail internal/host internal/redact internal/run internal/checkpoint", false},
-	{4, "internal/source/artifacts", "internal/host internal/source internal/source/file internal/source/artifacts/* internal/tail internal/run internal/checkpoint internal/report", false},
+	{4, "internal/source/artifacts", "internal/host internal/source internal/source/file internal/source/artifacts/* internal/tail internal/run internal/checkpoint internal/report internal/source/tensorboard internal/source/mlflow", false},
 	{4, "internal/source/slurm", "internal/shell internal/source internal/source/file internal/source/ssh internal/tail internal/run internal/checkpoint internal/host internal/source/artifacts/export", false},
 	{4, "internal/source/vertex", "internal/source internal/source/file internal/source/artifacts/doc internal/source/artifacts/export internal/source/vertex/* internal/run", false}, // what it fetches is read as an exported file is
 	{3, "internal/source/vertex/cloud", "internal/source internal/source/vertex/gcloud", false},

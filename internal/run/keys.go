@@ -36,6 +36,12 @@ const (
 	// FactTaskError is what an orchestrator's own log says of an attempt of a task
 	// that failed, which it may repeat: "name: message".
 	FactTaskError = "task.log_error"
+	// What an experiment tracker says of the run: a claim, not the truth.
+	FactTracker      = "tracker.kind"         // W&B, MLflow
+	FactTrackerRun   = "tracker.run"          // as the tracker names it
+	FactTrackerState = "tracker.state"        // as the tracker spells it
+	FactTrackerStart = "tracker.started_at"   // RFC 3339, UTC
+	FactTrackerBeat  = "tracker.heartbeat_at" // when it last heard from the run; RFC 3339, UTC
 
 	// The host.
 	FactMemoryTotal     = "memory.total_bytes"
@@ -46,6 +52,9 @@ const (
 
 // Ulimit is before what is limited, as ulimit -a names it: "open_files".
 const Ulimit = "ulimit."
+
+// FactTrackerEnd is when a tracker was told that the run ended; RFC 3339, UTC.
+const FactTrackerEnd = "tracker.ended_at"
 
 // DiskSize and the others follow "disk." and the mount point of a file system
 // that the run writes to.
