@@ -1,0 +1,194 @@
+package mlflow
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"strconv"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source"
+)
+
+// db is a store in a SQLite file, which is only read.
+type db struct {
+	*sql.DB
+	name string // as evidence names it
+}
+
+// openDB opens a SQLite file; name is what evidence calls it. A file whose writer
+// died in the middle of a change cannot be set right without writing: it is read
+// as it lies.
+func openDB(path, name string) (store, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, source.Reason("mlflow", path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("mlflow: %s is no file: %w", path, source.ErrBadTarget)
+	}
+	d, err := connect(path, "mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)")
+	if code := codeOf(err); code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_CANTOPEN {
+		d, err = connect(path, "mode=ro&immutable=1")
+	}
+	if err != nil {
+		return nil, reason(path, err)
+	}
+	return &db{d, name}, nil
+}
+
+func connect(path, options string) (*sql.DB, error) {
+	d, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+options)
+	if err != nil {
+		return nil, err
+	}
+	d.SetMaxOpenConns(1)
+	var n int
+	if err := d.QueryRow("SELECT count(*) FROM sqlite_master WHERE name IN ('runs', 'metrics')").Scan(&n); err != nil {
+		d.Close() //nolint:errcheck // it was only read
+		return nil, err
+	}
+	if n < 2 {
+		d.Close() //nolint:errcheck // it was only read
+		return nil, errNoStore
+	}
+	return d, nil
+}
+
+var errNoStore = errors.New("it has no tables of MLflow")
+
+// codeOf is the primary code of SQLite's error, 0 for any other.
+func codeOf(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+func reason(path string, err error) error {
+	switch code := codeOf(err); {
+	case errors.Is(err, errNoStore), code == sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("mlflow: %s is no MLflow store: %w; name the file that sqlite:///… of the run's MLFLOW_TRACKING_URI names: %w", path, err, source.ErrBadTarget)
+	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("mlflow: %s is locked by a writer; try again: %w: %w", path, err, source.ErrUnreachable)
+	case code == sqlite3.SQLITE_PERM, code == sqlite3.SQLITE_AUTH, code == sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("mlflow: %s: this user may not read it; run as its owner, or copy it to where you may: %w: %w", path, err, source.ErrDenied)
+	case code == sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("mlflow: %s is damaged; `sqlite3 %s .recover` may save what is in it: %w: %w", path, path, err, source.ErrNoEvidence)
+	}
+	return fmt.Errorf("mlflow: %s: %w", path, err)
+}
+
+func (d *db) close() error { return d.Close() }
+
+// find implements store.
+func (d *db) find(ctx context.Context, want string) (string, int, error) {
+	var id string
+	var n int
+	err := d.QueryRowContext(ctx, `SELECT run_uuid, count(*) OVER () FROM runs
+		WHERE coalesce(lifecycle_stage, '') <> 'deleted' AND (?1 = '' OR run_uuid = ?1 OR name = ?1) ORDER BY start_time DESC LIMIT 1`, want).Scan(&id, &n)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) && want != "":
+		return "", 0, fmt.Errorf("mlflow: %s has no run %s: %w", d.name, want, source.ErrNotFound)
+	case errors.Is(err, sql.ErrNoRows):
+		return "", 0, fmt.Errorf("mlflow: %s holds no run: %w", d.name, source.ErrNotFound)
+	case err != nil:
+		return "", 0, reason(d.name, err)
+	}
+	return id, n - 1, nil
+}
+
+// info implements store.
+func (d *db) info(ctx context.Context, id string) (*info, error) {
+	i := &info{id: id, from: d.name, params: map[string]string{}, tags: map[string]string{}}
+	var name, status sql.NullString
+	var start, end sql.NullInt64
+	err := d.QueryRowContext(ctx, "SELECT name, status, start_time, end_time FROM runs WHERE run_uuid = ?", id).Scan(&name, &status, &start, &end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("mlflow: %s has no run %s any more: %w", d.name, id, source.ErrNotFound)
+	} else if err != nil {
+		return nil, reason(d.name, err)
+	}
+	i.name, i.status, i.start, i.end = name.String, status.String, milliseconds(start.Int64), milliseconds(end.Int64)
+	for table, out := range map[string]map[string]string{"params": i.params, "tags": i.tags} {
+		rows, err := d.QueryContext(ctx, "SELECT key, value FROM "+table+" WHERE run_uuid = ? LIMIT "+strconv.Itoa(maxValues), id)
+		if err != nil {
+			return nil, reason(d.name, err)
+		}
+		for rows.Next() {
+			var k, v sql.NullString
+			if rows.Scan(&k, &v) == nil {
+				out[k.String] = v.String
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return nil, reason(d.name, err)
+		}
+	}
+	return i, nil
+}
+
+const rowKey = "mlflow.row"
+
+// history implements store. Rows are in the order in which they were logged: a
+// look goes on behind the last row of the one before.
+func (d *db) history(ctx context.Context, i *info, since run.Cursor, obs *run.Observation) error {
+	last, _ := strconv.ParseInt(since[rowKey], 10, 64)
+	defer func() { obs.Next[rowKey] = strconv.FormatInt(last, 10) }()
+	rows, err := d.QueryContext(ctx, `SELECT rowid, key, value, timestamp, step, is_nan FROM metrics
+		WHERE run_uuid = ? AND rowid > ? ORDER BY rowid LIMIT ?`, i.id, last, maxSamples+1)
+	if err != nil {
+		return reason(d.name, err)
+	}
+	defer rows.Close()
+	names := map[string]string{}
+	var key sql.RawBytes
+	for rows.Next() {
+		var row, at, step int64
+		var value sql.NullFloat64
+		var nan bool
+		if len(obs.Samples) >= maxSamples {
+			obs.More = true
+			return nil
+		}
+		if err := rows.Scan(&row, &key, &value, &at, &step, &nan); err != nil {
+			obs.Gaps = append(obs.Gaps, run.Gap{What: fmt.Sprintf("%s: a row of metrics after %d", d.name, last), Why: err.Error(), Ask: "an undamaged copy of the store"})
+			break
+		}
+		last = row
+		name, ok := names[string(key)]
+		if !ok {
+			name = string(key)
+			names[name] = name
+		}
+		obs.Samples = append(obs.Samples, run.Sample{
+			Name: name, Step: step, Value: unmask(value, nan), At: milliseconds(at), Ref: run.Ref{File: d.name, Offset: row}, Tracker: "mlflow",
+		})
+	}
+	if err := rows.Err(); err != nil && ctx.Err() == nil {
+		obs.Gaps = append(obs.Gaps, run.Gap{What: d.name, Why: reason(d.name, err).Error(), Ask: "an undamaged copy of the store"})
+	}
+	return ctx.Err()
+}
+
+// unmask gives a value back what a database cannot hold: NaN is 0 with a mark,
+// infinities are the largest numbers.
+func unmask(v sql.NullFloat64, nan bool) float64 {
+	const largest = 1.7976931348623157e308
+	switch {
+	case nan || !v.Valid:
+		return math.NaN()
+	case v.Float64 >= largest:
+		return math.Inf(1)
+	case v.Float64 <= -largest:
+		return math.Inf(-1)
+	}
+	return v.Float64
+}
