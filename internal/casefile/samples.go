@@ -2,6 +2,8 @@ package casefile
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +73,9 @@ func (r *record) add(s *run.Sample) {
 		return
 	}
 	step := s.Step
-	if step == 0 && m.Count > 0 && m.Last.Step <= 0 { // the program names no steps
+	if step < 0 {
+		step = r.LastStep
+	} else if step == 0 && m.Count > 0 && m.Last.Step <= 0 { // the program names no steps
 		step = -1
 	}
 	before := m.Last.Step
@@ -118,62 +122,92 @@ func (r *record) open(key metric) *metricSeries {
 		r.full = true
 		return nil
 	}
-	if old := r.Series[name]; old != nil {
-		if m.Name = key.name; r.Series[m.Name] != nil || name == key.name {
-			m.Name = key.tracker + ":" + key.name
-		}
-		if name == key.name && !r.spelled(old) { // it is the name's own
-			m.Name = name
-			r.rename(old)
+	if old := r.owner(name); old != nil {
+		if name == key.name && old.name != name { // it is the name's own
+			old.Name = r.free(old.metric, old.tracker != key.tracker)
+			r.Series[old.Name] = old.Series
+		} else {
+			m.Name = r.free(key, old.tracker != key.tracker)
 		}
 	}
 	r.Series[m.Name] = m.Series
 	return m
 }
 
-// spelled reports whether a series has its canonical name by its own spelling.
-func (r *record) spelled(s *run.Series) bool {
+// owner is the metric whose series has a name, nil if none has.
+func (r *record) owner(name string) *metricSeries {
+	if r.Series[name] == nil {
+		return nil
+	}
 	for _, m := range r.names {
-		if m != nil && m.Series == s {
-			return m.name == s.Name
+		if m != nil && m.Series == r.Series[name] {
+			return m
 		}
 	}
-	return false
+	return nil
 }
 
-// rename gives a series the name that its tracker spells.
-func (r *record) rename(s *run.Series) {
-	for _, m := range r.names {
-		if m == nil || m.Series != s {
-			continue
-		}
-		s.Name = m.name
-		if r.Series[s.Name] != nil {
-			s.Name = m.tracker + ":" + m.name
-		}
-		r.Series[s.Name] = s
-		return
+// free is a name that no series has: the metric's own, or with its tracker's.
+func (r *record) free(m metric, other bool) string {
+	if other || r.Series[m.name] != nil {
+		return m.tracker + ":" + m.name
 	}
+	return m.name
 }
 
-// textAt is a sample in words, for what has no line to quote; "" when none is
-// kept of that place.
+const mostQuoted = 6
+
+// textAt is what was told at a place in words, for what has no line to quote; ""
+// when nothing of it is kept.
 func (r *record) textAt(ref run.Ref) string {
-	for _, m := range r.names {
-		if m == nil || m.epochs {
+	var words []string
+	step := int64(-1)
+	for _, m := range slices.SortedFunc(maps.Values(r.names), bySense) {
+		p := m.at(ref)
+		if p == nil || len(words) == mostQuoted {
 			continue
 		}
-		points := []run.Point{m.First, m.Last, m.Min, m.Max}
-		if m.FirstNonFinite != nil {
-			points = append(points, *m.FirstNonFinite)
+		words, step = append(words, fmt.Sprintf("%s = %v", m.name, p.Value)), p.Step
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	text := strings.Join(words, ", ")
+	if step >= 0 {
+		text += fmt.Sprintf(" at step %d", step)
+	}
+	return text
+}
+
+// bySense puts training before evaluation.
+func bySense(a, b *metricSeries) int {
+	key := func(m *metricSeries) string {
+		switch {
+		case m == nil || m.epochs:
+			return "3"
+		case m.evals:
+			return "2" + m.name
 		}
-		for _, p := range append(points, m.points(ref.File)...) {
-			if m.Count > 0 && p.Ref == ref {
-				return fmt.Sprintf("%s = %v at step %d", m.name, p.Value, p.Step)
-			}
+		return "1" + m.Name
+	}
+	return strings.Compare(key(a), key(b))
+}
+
+// at is the sample of a place, nil when it is not kept.
+func (m *metricSeries) at(ref run.Ref) *run.Point {
+	if m == nil || m.epochs || m.Count == 0 {
+		return nil
+	}
+	points := []run.Point{m.First, m.Last, m.Min, m.Max}
+	if m.FirstNonFinite != nil {
+		points = append(points, *m.FirstNonFinite)
+	}
+	for _, p := range append(points, m.points(ref.File)...) {
+		if p.Ref == ref {
+			return &p
 		}
 	}
-	return ""
+	return nil
 }
 
 // points are the kept ones, where some are of a file.

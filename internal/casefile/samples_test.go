@@ -78,7 +78,7 @@ func TestSamplesOfDifferentMetricsStayApart(t *testing.T) {
 		"the one that is spelled so":   {[]string{"train_loss 1 1", "loss 1 2"}, "loss=2 train_loss=1"},
 		"two trackers of one run":      {[]string{"a|loss 1 1", "b|loss 1 2"}, "b:loss=2 loss=1"},
 		"two trackers of one spelling": {[]string{"a|x 1 1", "b|x 1 2", "b|x 2 3"}, "b:x=3 x=1"},
-		"spelled so after two others":  {[]string{"a|train/loss 1 1", "b|train/loss 1 2", "c|loss 1 3"}, "a:train/loss=1 loss=3 train/loss=2"},
+		"spelled so after two others":  {[]string{"a|train/loss 1 1", "b|train/loss 1 2", "c|loss 1 3"}, "a:train/loss=1 b:train/loss=2 loss=3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

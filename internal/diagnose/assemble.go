@@ -258,7 +258,7 @@ func nextCommands(d *report.Diagnosis, kind *source.Kind, ref string, machine bo
 			out = append(out, *f.Command)
 		}
 	}
-	if len(d.EvidenceRefs) > 0 && (kind.Scheme == "file" || kind.Scheme == "artifacts") && ref != "-" {
+	if len(d.EvidenceRefs) > 0 && d.EvidenceRefs[0].Line > 0 && (kind.Scheme == "file" || kind.Scheme == "artifacts") && ref != "-" {
 		e := d.EvidenceRefs[0]
 		path := ref
 		if kind.Scheme == "artifacts" {

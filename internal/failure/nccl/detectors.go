@@ -25,6 +25,11 @@ var detectors = []failure.Detector{
 		Run:  oddCollective,
 	},
 	{
+		Name: "flight-recorder",
+		Doc:  "The flight recorders' dumps show a collective that some ranks wait in and others did not come to, or that they called differently.",
+		Run:  flightRecorder,
+	},
+	{
 		Name: "rank-absent-from-timeouts",
 		Doc:  "All ranks but one timed out in a collective: the one that is missing from the reports is the one that they waited for.",
 		Run:  absentRank,

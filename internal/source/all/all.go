@@ -7,8 +7,10 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts"
 	"github.com/trainmedic/trainmedic/internal/source/file"
+	"github.com/trainmedic/trainmedic/internal/source/mlflow"
 	"github.com/trainmedic/trainmedic/internal/source/process"
 	"github.com/trainmedic/trainmedic/internal/source/slurm"
+	"github.com/trainmedic/trainmedic/internal/source/tensorboard"
 	"github.com/trainmedic/trainmedic/internal/source/vertex"
 )
 
@@ -26,6 +28,8 @@ func Kinds() source.Registry {
 		process.PID(dir, remote),
 		process.Name(dir, remote),
 		slurm.Kind(log, dir, remote),
+		besides(tensorboard.Kind(), dir),
+		besides(mlflow.Kind(), dir),
 		file.Traceback(),
 	}
 }
@@ -34,4 +38,23 @@ func Kinds() source.Registry {
 func Start(ctx context.Context, l source.Launch, opt source.Options) (source.Started, error) {
 	opt.Watch = true
 	return process.Start(ctx, l, opt, artifacts.Kind())
+}
+
+// besides lets a kind that gives no logs of its own take the artifact directory
+// that the user named beside it, logs and all.
+func besides(k, dir *source.Kind) *source.Kind {
+	open := k.Open
+	k.Open = func(ctx context.Context, ref string, opt source.Options) (source.Source, error) {
+		own, err := open(ctx, ref, opt)
+		if err != nil || opt.Artifacts == "" {
+			return own, err
+		}
+		beside, err := dir.Open(ctx, opt.Artifacts, opt)
+		if err != nil {
+			own.Close()
+			return nil, err
+		}
+		return file.Beside(beside, own), nil
+	}
+	return k
 }

@@ -16,10 +16,10 @@ import (
 // there.
 func Doctor(ctx context.Context) []source.Check {
 	return Kinds().Doctor(ctx,
-		source.Probe{Name: "ssh", Run: ssh},
-		source.Probe{Name: "gcloud", Run: gcloud},
-		source.Probe{Name: "wandb", Run: wandb},
-		source.Probe{Name: "mlflow", Run: mlflow},
+		source.Probe{Name: "ssh", Run: sshReady},
+		source.Probe{Name: "gcloud", Run: gcloudReady},
+		source.Probe{Name: "wandb", Run: wandbReady},
+		source.Probe{Name: "mlflow", Run: mlflowReady},
 	)
 }
 
@@ -36,7 +36,7 @@ func exists(path string) bool {
 	return path != "" && err == nil
 }
 
-func ssh(context.Context) source.Check {
+func sshReady(context.Context) source.Check {
 	path, err := exec.LookPath("ssh")
 	if err != nil {
 		return source.Check{State: source.CheckMissing, Seen: "ssh is not in the PATH", Fix: "install the OpenSSH client (Debian: apt install openssh-client)"}
@@ -51,7 +51,7 @@ func ssh(context.Context) source.Check {
 	return source.Check{State: source.CheckLimited, Seen: path + ", but there is neither an agent nor a key in ~/.ssh", Fix: "ssh-keygen -t ed25519, then ssh-copy-id user@host"}
 }
 
-func gcloud(context.Context) source.Check {
+func gcloudReady(context.Context) source.Check {
 	path, err := exec.LookPath("gcloud")
 	login := os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")
 	if login == "" {
@@ -72,7 +72,7 @@ func gcloud(context.Context) source.Check {
 	return source.Check{State: source.CheckMissing, Seen: "neither gcloud nor application credentials", Fix: "install the Google Cloud CLI, then " + fix}
 }
 
-func wandb(context.Context) source.Check {
+func wandbReady(context.Context) source.Check {
 	switch {
 	case os.Getenv("WANDB_API_KEY") != "":
 		return source.Check{State: source.CheckOK, Seen: "a key in WANDB_API_KEY"}
@@ -106,7 +106,7 @@ func hasMachine(path, word string) bool {
 	return false
 }
 
-func mlflow(context.Context) source.Check {
+func mlflowReady(context.Context) source.Check {
 	if uri := os.Getenv("MLFLOW_TRACKING_URI"); uri != "" {
 		if _, rest, ok := strings.Cut(uri, "@"); ok { // no password leaves
 			uri = "…@" + rest

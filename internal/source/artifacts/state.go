@@ -88,8 +88,14 @@ func number(v *doc.Node, otherwise float64) float64 {
 	return otherwise
 }
 
-// results reads all_results.json and its like: one value a metric, at the end.
+// results reads all_results.json and its like: one value a metric, at the end,
+// so that they come behind the samples of all other files.
 func (l *look) results(t *export.Text, n *doc.Node) {
+	before := len(l.obs.Samples)
+	defer func() {
+		l.ends = append(l.ends, l.obs.Samples[before:]...)
+		l.obs.Samples = l.obs.Samples[:before]
+	}()
 	step := int64(number(n.First("step", "global_step", "_step"), -1))
 	n.Flatten(func(key string, v *doc.Node) bool {
 		switch key {

@@ -49,7 +49,10 @@ type look struct {
 	configs  int             // facts made of configurations so far
 	state    *trainer        // the newest trainer_state.json
 	labels   []labelColumn
-	archives []string       // what may hold the run, packed
+	archives []string // what may hold the run, packed
+	records  records
+	ends     []run.Sample   // of files that state how a run ended
+	dumps    []entry        // of flight recorders
 	classes  map[string]int // configuration keys that give the number of classes
 	round    file.Round
 	share    int64 // bytes that one stream may give
@@ -114,6 +117,9 @@ func (l *look) order() {
 
 func (l *look) enter(name string) error {
 	if skipDirs[path.Base(name)] || strings.HasSuffix(name, "wandb/media") || strings.HasSuffix(name, "files/media") {
+		return fs.SkipDir
+	}
+	if l.isStore(name) {
 		return fs.SkipDir
 	}
 	if name != "." && strings.Count(name, "/")+1 >= maxDepth {

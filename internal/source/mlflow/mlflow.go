@@ -18,7 +18,7 @@ import (
 func Kind() *source.Kind {
 	return &source.Kind{
 		Scheme: "mlflow", Type: "mlflow", Flag: "mlflow", Example: "--mlflow RUN_ID",
-		Doc:  "an MLflow run: its id or name, a run's folder, mlruns, sqlite:///mlflow.db or http://server[#RUN] (the newest run)",
+		Doc:  "an MLflow run: id or name, mlruns, mlflow.db or http://server (its newest run)",
 		Open: open,
 	}
 }
