@@ -32,7 +32,7 @@ func acquit(b *failure.Book, f *casefile.File, all []*suspect) Ruling {
 			r.CauseConfidence = 0.9
 		}
 		r.RootCause = "Nothing in what was read says that the run failed."
-		if alive(f) {
+		if alive(f) || heard(f) {
 			r.RunStatus = report.Running
 		}
 		for _, s := range all {
@@ -90,6 +90,10 @@ func unexplained(f *casefile.File) (string, casefile.Evidence) {
 	}
 	if l, ok := errorAtTheEnd(f); ok && !end.completed {
 		return "The log ends with an error that no known kind of failure explains.", casefile.Evidence{Ref: l.Ref, Rank: l.Rank, Text: l.Text}
+	}
+	if why := givenUp(f); why != "" {
+		claim, _ := f.Fact(run.FactTrackerState)
+		return why, casefile.Evidence{Ref: claim.From, Rank: -1, Text: "state " + claim.Value}
 	}
 	lines := 0
 	for _, s := range f.Streams {

@@ -39,6 +39,9 @@ func Ended(b *failure.Book, f *casefile.File) End {
 	case f.Value(run.FactState) != "", liveJob(f) != nil:
 		return goesOn // it lives, whatever its log says
 	}
+	if e := trackerEnded(f); e.State.Ended() {
+		return e
+	}
 	last := f.Pulse.Last
 	if !last && !fellSilent(f) {
 		return goesOn

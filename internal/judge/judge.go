@@ -32,11 +32,14 @@ func Case(b *failure.Book, f *casefile.File) Ruling {
 			alive = append(alive, s)
 		}
 	}
-	primary := choose(b, alive)
-	if primary == nil {
-		return acquit(b, f, all)
+	var r Ruling
+	if primary := choose(b, alive); primary != nil {
+		r = convict(b, f, primary, alive, all)
+	} else {
+		r = acquit(b, f, all)
 	}
-	return convict(b, f, primary, alive, all)
+	compare(f, &r.Verdict)
+	return r
 }
 
 // convict writes the verdict for a primary suspect.
