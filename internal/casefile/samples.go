@@ -39,6 +39,10 @@ func newRecord() record {
 	return r
 }
 
+// Recorded is when the newest sample was recorded, the zero time when none was,
+// and the times between steps before it.
+func (f *File) Recorded() (last time.Time, between *Gaps) { return f.record.at, &f.record.Gaps }
+
 func (f *File) addSamples(samples []run.Sample) {
 	r := &f.record
 	for i := range samples {

@@ -46,7 +46,7 @@ func (t tracker) wrong(f *casefile.File) bool {
 func heard(f *casefile.File) bool {
 	t, ok := trackerOf(f)
 	claim, _ := f.Fact(run.FactTrackerState)
-	return ok && claim.From.File == "" && !t.beat.IsZero() && t.age < trackerDeaf && (t.state == "running" || t.wrong(f))
+	return ok && claim.From.File == "" && (!t.beat.IsZero() && t.age < trackerDeaf && (t.state == "running" || t.wrong(f)) || t.records(f))
 }
 
 // silent says since when the tracker has heard nothing.
@@ -77,6 +77,8 @@ func contradicted(f *casefile.File, crashed bool) string {
 	switch {
 	case t.deaf():
 		return fmt.Sprintf("%s still calls the run running, but %s: it was killed, or its machine is cut off", t.name, t.silent())
+	case t.overdue(f) != "":
+		return fmt.Sprintf("%s still calls the run running, but %s: it was killed, or it hangs", t.name, t.overdue(f))
 	case t.wrong(f) && alive(f):
 		return fmt.Sprintf("%s calls the run crashed, but its process lives: the connection was lost, not the run", t.name)
 	case t.wrong(f):
@@ -99,6 +101,8 @@ func givenUp(f *casefile.File) string {
 		return ""
 	case t.deaf():
 		return fmt.Sprintf("%s still calls the run running, but %s. Nothing that was read says why it fell silent.", t.name, t.silent())
+	case t.overdue(f) != "":
+		return fmt.Sprintf("%s still calls the run running, but %s. Nothing that was read says whether it was killed or hangs.", t.name, t.overdue(f))
 	case t.state == "crashed" && !t.beat.IsZero():
 		return fmt.Sprintf("%s calls the run crashed, which means that its heartbeats stopped: %s. Nothing that was read says why.", t.name, t.silent())
 	case t.state == "crashed", t.state == "failed":
