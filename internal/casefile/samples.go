@@ -20,6 +20,8 @@ type record struct {
 	count int       // samples taken
 	at    time.Time // of the newest one
 	full  bool      // more metrics came than are kept
+
+	before *metricSeries // of the sample before
 }
 
 // metric is a name as a tracker spells it.
@@ -60,10 +62,14 @@ func (f *File) addSamples(samples []run.Sample) {
 // add takes one sample.
 func (r *record) add(s *run.Sample) {
 	key := metric{s.Tracker, s.Name}
-	m, known := r.names[key]
-	if !known {
-		m = r.open(key)
-		r.names[key] = m
+	m := r.before
+	if m == nil || m.metric != key {
+		var known bool
+		if m, known = r.names[key]; !known {
+			m = r.open(key)
+			r.names[key] = m
+		}
+		r.before = m
 	}
 	r.count++
 	if s.At.After(r.at) {
@@ -117,7 +123,7 @@ func (r *record) advance(step int64, back bool, s *run.Sample) {
 func (r *record) open(key metric) *metricSeries {
 	name := logformat.Canonical(key.name)
 	if strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(key.name), "train/"), "trainer/") == "epoch" {
-		return &metricSeries{epochs: true}
+		return &metricSeries{metric: key, epochs: true}
 	}
 	m := &metricSeries{metric: key, evals: logformat.Evaluates(key.name), Series: &run.Series{Name: name}}
 	m.trains = !m.evals && !strings.HasPrefix(strings.ToLower(key.name), "system")

@@ -67,7 +67,7 @@ func (f *folder) small(name string) ([]byte, error) {
 	if err != nil {
 		return nil, source.Reason("mlflow", name, err)
 	}
-	defer r.Close()
+	defer r.Close() //nolint:errcheck // it was only read
 	return io.ReadAll(io.LimitReader(r, maxMeta))
 }
 
@@ -182,7 +182,7 @@ func (f *folder) metric(ctx context.Context, name, key string, since run.Cursor,
 	if err != nil {
 		return source.Reason("mlflow", name, err)
 	}
-	defer r.Close()
+	defer r.Close() //nolint:errcheck // it was only read
 	info, err := r.Stat()
 	if err != nil {
 		return source.Reason("mlflow", name, err)

@@ -13,11 +13,12 @@ import (
 
 // info is what MLflow says of a run beside its metrics.
 type info struct {
-	id, name, status string // status in words: RUNNING, SCHEDULED, FINISHED, FAILED, KILLED
-	start, end       time.Time
-	params, tags     map[string]string
-	latest           map[string]string // of a server: what tells whether a metric has new values
-	from             string            // where it stands, as evidence names it
+	id, name, url string // url is the run's page, "" where no server has one
+	status        string // in words: RUNNING, SCHEDULED, FINISHED, FAILED, KILLED
+	start, end    time.Time
+	params, tags  map[string]string
+	latest        map[string]string // of a server: what tells whether a metric has new values
+	from          string            // where it stands, as evidence names it
 }
 
 // told are the tags that say something of the run; the others are MLflow's own,
@@ -49,6 +50,7 @@ func (i *info) facts(live bool, since run.Cursor, obs *run.Observation) {
 	add(run.FactTracker, "MLflow")
 	add(run.FactTrackerRun, strings.TrimSpace(i.name+" ("+i.id+")"))
 	add(run.FactTrackerState, i.status)
+	add("tracker.url", i.url)
 	for key, at := range map[string]time.Time{run.FactTrackerStart: i.start, run.FactTrackerEnd: i.end} {
 		if !at.IsZero() {
 			add(key, at.UTC().Format(time.RFC3339))

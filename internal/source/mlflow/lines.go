@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -27,13 +28,17 @@ func parsePoint(s string) (p point) {
 	return p
 }
 
-const pieceSize = 256 << 10
+const (
+	pieceSize = 256 << 10
+	lineSize  = 24 // about what a line takes
+)
 
 // read takes whole lines "MILLISECONDS VALUE STEP" until the file ends or the look
 // has enough. A last line without its end is left for the next look.
 func (p *point) read(ctx context.Context, r io.ReaderAt, size int64, name, key string, obs *run.Observation) error {
 	buf := make([]byte, min(pieceSize, max(1, size-p.offset)))
 	bad, first := 0, 0
+	obs.Samples = slices.Grow(obs.Samples, max(0, min(int((size-p.offset)/lineSize), maxSamples-len(obs.Samples))))
 	for p.offset < size {
 		if err := ctx.Err(); err != nil {
 			return err

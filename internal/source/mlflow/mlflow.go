@@ -48,7 +48,7 @@ type store interface {
 }
 
 // maxSamples is how many samples one look gives.
-const maxSamples = 100_000
+const maxSamples = 1 << 16
 
 // tracked is one run of a store.
 type tracked struct {

@@ -139,7 +139,16 @@ func TestALongMetricComesInPieces(t *testing.T) {
 	}
 }
 
-// database makes a store with the tables of MLflow 3.17 that are read.
+// tables are those of MLflow 3.17 that are read.
+const tables = `
+CREATE TABLE runs (run_uuid VARCHAR(32) PRIMARY KEY, name VARCHAR(250), status VARCHAR(9), start_time BIGINT, end_time BIGINT, lifecycle_stage VARCHAR(20));
+CREATE TABLE metrics (key VARCHAR(250) NOT NULL, value FLOAT NOT NULL, timestamp BIGINT NOT NULL, run_uuid VARCHAR(32) NOT NULL, step BIGINT DEFAULT 0 NOT NULL, is_nan BOOLEAN DEFAULT 0 NOT NULL,
+  PRIMARY KEY (key, timestamp, step, run_uuid, value, is_nan));
+CREATE TABLE params (key VARCHAR(250), value VARCHAR(8000), run_uuid VARCHAR(32));
+CREATE TABLE tags (key VARCHAR(250), value VARCHAR(5000), run_uuid VARCHAR(32));
+`
+
+// database makes a store with two runs.
 func database(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a b#c?.db")
@@ -148,12 +157,7 @@ func database(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	_, err = d.Exec(`
-CREATE TABLE runs (run_uuid VARCHAR(32) PRIMARY KEY, name VARCHAR(250), status VARCHAR(9), start_time BIGINT, end_time BIGINT, lifecycle_stage VARCHAR(20));
-CREATE TABLE metrics (key VARCHAR(250) NOT NULL, value FLOAT NOT NULL, timestamp BIGINT NOT NULL, run_uuid VARCHAR(32) NOT NULL, step BIGINT DEFAULT 0 NOT NULL, is_nan BOOLEAN DEFAULT 0 NOT NULL,
-  PRIMARY KEY (key, timestamp, step, run_uuid, value, is_nan));
-CREATE TABLE params (key VARCHAR(250), value VARCHAR(8000), run_uuid VARCHAR(32));
-CREATE TABLE tags (key VARCHAR(250), value VARCHAR(5000), run_uuid VARCHAR(32));
+	_, err = d.Exec(tables + `
 INSERT INTO runs VALUES ('` + oldRun + `', 'old', 'KILLED', 1, 2, 'active'), ('` + newRun + `', 'new', 'RUNNING', 1700000001000, NULL, 'active'), ('gone', 'gone', 'FINISHED', 1800000001000, NULL, 'deleted');
 INSERT INTO metrics VALUES ('loss', 0.5, 1700000002000, '` + newRun + `', 1, 0), ('loss', 0, 1700000003000, '` + newRun + `', 2, 1), ('x', 7, 1, '` + oldRun + `', 1, 0),
   ('val/acc', 1.7976931348623157e308, 1700000003000, '` + newRun + `', 1, 0), ('val/acc', -1.7976931348623157e308, 1700000003000, '` + newRun + `', 2, 0);
@@ -299,8 +303,33 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b string) {
 		var m wireMetric
-		if json.Unmarshal([]byte(`{"value":`+b+`}`), &m) == nil {
-			milliseconds(int64(m.Value))
+		if json.Unmarshal([]byte(`{"value":`+b+`}`), &m) == nil && milliseconds(int64(m.Value)).Year() > 9999 {
+			t.Errorf("%s is no time", b)
 		}
 	})
+}
+
+// BenchmarkDatabase reads as many values as one look gives.
+func BenchmarkDatabase(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "mlflow.db")
+	d, err := connectTo(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := d.Exec(tables + `CREATE INDEX index_metrics_run_uuid ON metrics (run_uuid);
+INSERT INTO runs VALUES ('r', 'r', 'RUNNING', 1, NULL, 'active');
+WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n WHERE i < 65536) INSERT INTO metrics SELECT 'train/loss', 1.0/i, 1700000000000+i, 'r', i, 0 FROM n`); err != nil {
+		b.Fatal(err)
+	}
+	d.Close()
+	s, err := Kind().Open(b.Context(), path, source.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for b.Loop() {
+		if obs, err := s.Observe(b.Context(), nil); err != nil || len(obs.Samples) != maxSamples {
+			b.Fatal(err, len(obs.Samples))
+		}
+	}
 }

@@ -47,6 +47,7 @@ type wireRun struct {
 	Info struct {
 		RunID     string `json:"run_id"`
 		RunName   string `json:"run_name"`
+		Group     string `json:"experiment_id"`
 		Status    string `json:"status"`
 		StartTime number `json:"start_time"`
 		EndTime   number `json:"end_time"`
@@ -127,6 +128,9 @@ func (s *server) info(ctx context.Context, id string) (*info, error) {
 	i := &info{
 		id: id, name: r.Info.RunName, status: r.Info.Status, start: milliseconds(int64(r.Info.StartTime)), end: milliseconds(int64(r.Info.EndTime)),
 		params: map[string]string{}, tags: map[string]string{}, latest: map[string]string{}, from: "runs/" + id,
+	}
+	if r.Info.Group != "" {
+		i.url = s.base + "/#/experiments/" + r.Info.Group + "/runs/" + id
 	}
 	for _, p := range r.Data.Params {
 		i.params[p.Key] = p.Value

@@ -33,7 +33,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := map[string]any{}
-	info := map[string]any{"run_id": newRun, "run_name": "new", "status": "RUNNING", "start_time": "1700000001000"}
+	info := map[string]any{"run_id": newRun, "run_name": "new", "experiment_id": "7", "status": "RUNNING", "start_time": "1700000001000"}
 	last := strings.Fields(s.values[len(s.values)-1])
 	data := map[string]any{
 		"metrics": []any{map[string]any{"key": "train/loss", "value": last[0], "timestamp": 1700000002000, "step": last[1]}},
@@ -93,7 +93,7 @@ func TestServer(t *testing.T) {
 		if diff := cmp.Diff([]string{"train/loss@1=0.5", "train/loss@2=0.4", "train/loss@3=NaN", "train/loss@4=+Inf", "train/loss@5=-Inf"}, samples); diff != "" {
 			t.Errorf("%s: %s", ref, diff)
 		}
-		want := []string{"tracker.kind=MLflow", "tracker.run=new (" + newRun + ")", "tracker.state=RUNNING", "tracker.started_at=2023-11-14T22:13:21Z", "config.lr=0.1"}
+		want := []string{"tracker.kind=MLflow", "tracker.run=new (" + newRun + ")", "tracker.state=RUNNING", "tracker.url=" + base + "/#/experiments/7/runs/" + newRun, "tracker.started_at=2023-11-14T22:13:21Z", "config.lr=0.1"}
 		if diff := cmp.Diff(want, facts); diff != "" {
 			t.Errorf("%s: %s", ref, diff)
 		}

@@ -147,7 +147,7 @@ func (d *db) history(ctx context.Context, i *info, since run.Cursor, obs *run.Ob
 	if err != nil {
 		return reason(d.name, err)
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // it was only read
 	names := map[string]string{}
 	var key sql.RawBytes
 	for rows.Next() {
@@ -162,7 +162,9 @@ func (d *db) history(ctx context.Context, i *info, since run.Cursor, obs *run.Ob
 			obs.Gaps = append(obs.Gaps, run.Gap{What: fmt.Sprintf("%s: a row of metrics after %d", d.name, last), Why: err.Error(), Ask: "an undamaged copy of the store"})
 			break
 		}
-		last = row
+		if last = row; obs.Samples == nil { // most looks see none
+			obs.Samples = make([]run.Sample, 0, maxSamples)
+		}
 		name, ok := names[string(key)]
 		if !ok {
 			name = string(key)

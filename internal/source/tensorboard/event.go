@@ -71,6 +71,7 @@ type event struct {
 	at        time.Time
 	step      int64
 	summaries [][]byte
+	value     value // the one at hand
 }
 
 // parse reads an event; false where it is none.
@@ -112,9 +113,8 @@ func (e *event) values(each func(v *value)) bool {
 			if num != 1 {
 				return
 			}
-			var v value
-			if v.parse(b) {
-				each(&v)
+			if e.value = (value{}); e.value.parse(b) {
+				each(&e.value)
 			} else {
 				ok = false
 			}

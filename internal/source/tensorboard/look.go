@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,10 @@ import (
 
 // maxSamples is how many samples one look gives: a run of ten million passes
 // through a case file in pieces.
-const maxSamples = 100_000
+const maxSamples = 1 << 16
+
+// scalarSize is about what a scalar takes in a file.
+const scalarSize = 48
 
 const cursorKey = "tfevents "
 
@@ -82,6 +86,7 @@ func (v *view) read(prev string) error {
 	}
 	defer f.Close()
 	r.r = f
+	v.obs.Samples = slices.Grow(v.obs.Samples, max(0, min(int((r.size-r.at.Off)/scalarSize), maxSamples-len(v.obs.Samples))))
 	for n := 0; ; n++ {
 		if len(v.obs.Samples) >= maxSamples {
 			v.obs.More = true

@@ -345,3 +345,26 @@ func FuzzEvents(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkLook reads as many scalars as one look gives.
+func BenchmarkLook(b *testing.B) {
+	dir := b.TempDir()
+	var whole []byte
+	for i := range int64(maxSamples) {
+		whole = append(whole, scalarEvent("train/loss", i, 1)...)
+	}
+	if err := os.WriteFile(filepath.Join(dir, firstFile), whole, 0o644); err != nil {
+		b.Fatal(err)
+	}
+	s, err := Kind().Open(b.Context(), dir, source.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	b.SetBytes(int64(len(whole)))
+	for b.Loop() {
+		if obs, err := s.Observe(b.Context(), nil); err != nil || len(obs.Samples) != maxSamples {
+			b.Fatal(err, len(obs.Samples))
+		}
+	}
+}

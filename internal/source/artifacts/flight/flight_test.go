@@ -70,7 +70,7 @@ func job(members string, ranks ...string) []*Dump {
 		}
 		d := &Dump{Name: "d", Rank: rank, groups: map[string]group{"0": {desc: "default_pg"}}}
 		g := d.groups["0"]
-		for _, m := range strings.Fields(members) {
+		for m := range strings.FieldsSeq(members) {
 			g.ranks = append(g.ranks, int(m[0]-'0'))
 		}
 		d.groups["0"] = g

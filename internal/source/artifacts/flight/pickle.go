@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Values of a pickle are nil, bool, int64, float64, string, *list and *dict; what
@@ -148,8 +149,8 @@ func (p *pickle) pop() (any, error) {
 
 // popMark takes what lies above the last mark, and the mark.
 func (p *pickle) popMark() ([]any, error) {
-	for i := len(p.stack) - 1; i >= 0; i-- {
-		if _, ok := p.stack[i].(mark); ok {
+	for i, v := range slices.Backward(p.stack) {
+		if _, ok := v.(mark); ok {
 			items := append([]any(nil), p.stack[i+1:]...)
 			p.stack = p.stack[:i]
 			return items, nil

@@ -1,0 +1,97 @@
+"""How fast trainmedic reads trackers, beside the libraries' own readers, in one run:
+the same data, written by the libraries, each reader in a process of its own.
+
+  python speed.py TRAINMEDIC [EVENTS]
+
+needs mlflow and tensorboard (test/trackers.sh). Times are processor time, user and
+system, the best of three whole processes less what the same process takes with a
+run of one value, so that nobody pays for its start; trainmedic's include the
+diagnosis.
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+program, events = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 300_000
+os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+
+
+def write_events(dir, n):
+    from tensorboard.compat.proto import event_pb2, summary_pb2
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    os.makedirs(dir)
+    with open(f"{dir}/events.out.tfevents.1700000000.host.1.0", "wb") as f:
+        w = RecordWriter(f)
+        for i in range(n):
+            v = summary_pb2.Summary.Value(tag="train/loss", simple_value=math.nan if i > n * 0.9 else 1 + 1 / (1 + i))
+            w.write(event_pb2.Event(wall_time=1.7e9 + i, step=i, summary=summary_pb2.Summary(value=[v])).SerializeToString())
+        w.flush()
+
+
+def write_mlflow(uri, n):
+    import mlflow
+
+    c = mlflow.MlflowClient(uri)
+    run = c.create_run("0", run_name="speed").info.run_id
+    for i in range(0, n, 1000):
+        c.log_batch(run, [mlflow.entities.Metric("train/loss", math.nan if j > n * 0.9 else 1 + 1 / (1 + j), 1_700_000_000_000 + j, j) for j in range(i, min(n, i + 1000))])
+    return run
+
+
+accumulator = """
+import sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+a = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0})
+a.Reload()
+print(len(a.Scalars("train/loss")))
+"""
+client = """
+import sys, mlflow
+print(len(mlflow.MlflowClient(sys.argv[1]).get_metric_history(sys.argv[2], "train/loss")))
+"""
+
+
+def best(command):
+    """The best processor time of three and the peak memory in MB."""
+    times, peak = [], 0
+    for _ in range(3):
+        p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        out = p.stdout.read()
+        _, _, usage = os.wait4(p.pid, 0)
+        times.append(usage.ru_utime + usage.ru_stime)
+        peak = max(peak, usage.ru_maxrss / 1024)
+    return min(times), peak, out
+
+
+def row(name, n, full, empty, peer_full, peer_empty):
+    ours, peak, out = best(full)
+    count = json.loads(out)["metrics"]["loss"]["count"]
+    assert count == n, (count, n)
+    theirs, peer_peak, out = best(peer_full)
+    assert int(out.split()[-1]) == n, out
+    ours, theirs = ours - best(empty)[0], theirs - best(peer_empty)[0]
+    print(f"| {name} | {n:,} | {n / ours:,.0f}/s | {n / theirs:,.0f}/s | {theirs / ours:.0f}x | {peak:.0f} MB | {peer_peak:.0f} MB |", flush=True)
+
+
+with tempfile.TemporaryDirectory() as d:
+    check = lambda flag, ref: [program, "check", flag, ref, "--json"]
+    print("| tracker | values | trainmedic | library | factor | memory | library's |\n|---|---|---|---|---|---|---|")
+    write_events(f"{d}/tb", events)
+    write_events(f"{d}/tb0", 1)
+    peer = lambda dir: [sys.executable, "-c", accumulator, dir]
+    row("TensorBoard, EventAccumulator", events, check("--tensorboard", f"{d}/tb"), check("--tensorboard", f"{d}/tb0"), peer(f"{d}/tb"), peer(f"{d}/tb0"))
+    for name, uri in (("MLflow, folder", f"file://{d}/mlruns"), ("MLflow, SQLite", f"sqlite:///{d}/mlflow.db")):
+        few, full = write_mlflow(uri, 1), write_mlflow(uri, events)
+        peer = lambda run: [sys.executable, "-c", client, uri, run]
+        row(name + ", client", events, check("--mlflow", f"{uri}#{full}"), check("--mlflow", f"{uri}#{few}"), peer(full), peer(few))
+    big = f"{d}/big"  # the same file again and again: ten million values
+    os.makedirs(big)
+    for i in range(math.ceil(10_000_000 / events)):
+        os.link(f"{d}/tb/events.out.tfevents.1700000000.host.1.0", f"{big}/events.out.tfevents.{1700000000 + i}.host.1.0")
+    t, peak, out = best(check("--tensorboard", big))
+    loss = json.loads(out)["metrics"]["loss"]
+    print(f"\nTen million values: {loss['count']:,} in {t:.1f} s, {peak:.0f} MB, {loss['nonfinite_count']:,} of them not finite, the first at step {loss['first_nonfinite_step']:,}.")
