@@ -19,7 +19,10 @@ const maxSamples = 1 << 16
 // scalarSize is about what a scalar takes in a file.
 const scalarSize = 48
 
-const cursorKey = "tfevents "
+const (
+	cursorKey = "tfevents "
+	runKey    = "tensorboard.run" // of the fact that names the run
+)
 
 // Look adds to an observation what is new in the event files of the newest run
 // among them. It goes on where obs.Next of the look before stood, and sets
@@ -38,7 +41,7 @@ func Look(ctx context.Context, files []File, watch bool, since run.Cursor, obs *
 	}
 	key := "tfevents.run"
 	if obs.Next[key] = base; since[key] != base || since == nil {
-		obs.Facts = append(obs.Facts, run.Fact{Key: "tensorboard.run", Value: path.Base("/" + base), From: run.Ref{File: own[0].Name}})
+		obs.Facts = append(obs.Facts, run.Fact{Key: runKey, Value: path.Base("/" + base), From: run.Ref{File: own[0].Name}})
 	}
 	for i := range own {
 		if err := ctx.Err(); err != nil {

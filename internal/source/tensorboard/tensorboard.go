@@ -94,6 +94,12 @@ func (d *dir) Observe(ctx context.Context, since run.Cursor) (run.Observation, e
 	if err := Look(ctx, files, d.watch, since, &obs); err != nil {
 		return obs, err
 	}
+	for _, v := range obs.Facts {
+		if v.Key == runKey { // here it is the run's tracker; among artifacts it is one of several
+			obs.Facts = append(obs.Facts, run.Fact{Key: run.FactTracker, Value: "TensorBoard", From: v.From}, run.Fact{Key: run.FactTrackerRun, Value: v.Value, From: v.From})
+			break
+		}
+	}
 	if d.watch {
 		obs.Facts = append(obs.Facts, host.Facts(d.name)...)
 	} else if since == nil && len(files) > 0 && len(obs.Samples) == 0 {

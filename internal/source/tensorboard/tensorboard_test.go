@@ -219,8 +219,10 @@ func TestHyperparametersAreConfiguration(t *testing.T) {
 	eventFile(t, dir, firstFile, record(message(eventSummary, message(1, value))), scalarEvent("loss", 1, 1))
 	_, obs := seen(t, opened(t, dir, false), nil)
 	var got []string
-	for _, f := range obs.Facts[1:] {
-		got = append(got, f.Key+"="+f.Value)
+	for _, f := range obs.Facts {
+		if strings.HasPrefix(f.Key, "config.") {
+			got = append(got, f.Key+"="+f.Value)
+		}
 	}
 	if diff := cmp.Diff([]string{"config.lr=0.1", "config.optimizer=adamw", "config.fp16=true"}, got); diff != "" {
 		t.Error(diff)
