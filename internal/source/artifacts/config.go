@@ -110,8 +110,6 @@ func putPairs(l *look, e entry, _ string) bool {
 	return true
 }
 
-var bareNumber = regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$`)
-
 // config makes facts of a configuration, "config.<dotted.key>" in lower case,
 // with the value as it is spelled. A string that holds a bare number has the
 // fact "config.<key>#type" = "string" beside it: equal to look at, not to ==.
@@ -135,7 +133,7 @@ func (l *look) config(t *export.Text, n *doc.Node) {
 			value = value[:500] + "…"
 		}
 		l.fact(key, value, t.Ref(v.Line))
-		if v.Kind == doc.String && bareNumber.MatchString(v.Text) {
+		if v.Quoted() {
 			l.fact(key+"#type", "string", t.Ref(v.Line))
 		}
 		l.noteClasses(key, value)

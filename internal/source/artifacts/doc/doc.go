@@ -6,6 +6,7 @@ package doc
 
 import (
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -103,6 +104,12 @@ func (n *Node) Members() []*Node {
 	}
 	return n.Items
 }
+
+var bareNumber = regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$`)
+
+// Quoted reports whether a node is a string that holds a bare number: equal to
+// look at, not to ==.
+func (n *Node) Quoted() bool { return n.Kind == String && bareNumber.MatchString(n.Text) }
 
 // Flatten gives each scalar with its dotted key, in order, until yield says to
 // stop. A short list of scalars is one value, "[a, b]". W&B's {value: …, desc: …}
