@@ -33,6 +33,8 @@ var drawers = []drawer{
 	{regexp.MustCompile(`(?i)\.(?:safetensors|pt|pth|ckpt|bin|h5|keras|distcp|gguf|onnx|index|pkl|pickle|npz|npy)$|\.data-\d{5}-of-\d{5}$`), putWeights},
 	{regexp.MustCompile(`tfevents\.`), putEvents},
 	{regexp.MustCompile(`(?i)(?:^|/)(?:mlflow|mlruns|tracking)[^/]*\.(?:db|sqlite3?)$`), putStore},
+	{regexp.MustCompile(`(?:^|/)run-[^/]+\.wandb$`), putWandb},
+	{regexp.MustCompile(`(?:^|/)files/wandb-summary\.json$`), putWandbSummary},
 	{regexp.MustCompile(`(?i)\.(?:parquet|arrow|tfrecord|tar|zip|7z|rar|png|jpe?g|gif|webp|pdf|svg|html|mp4|wav|so|pyc|whl|db|sqlite|wandb|tgz|tbz2?|txz|tzst|tar\.(?:gz|zst|bz2|xz))$|tfevents`), putBinary},
 	{regexp.MustCompile(`(?i)\.(?:pyx?|ipynb|c|cc|cpp|cu|h|js|css|md|rst|lock|gitignore)$|(?:^|/)(?:LICENSE|Dockerfile|Makefile)$|wandb/(?:.*/)?debug(?:-\w+)?\.log$`), drop},
 	{regexp.MustCompile(`(?i)(?:^|/)(?:tokenizer\w*|vocab|special_tokens_map|added_tokens|merges|preprocessor_config|generation_config)\.(?:json|txt)$|\.index\.json$|\.hydra/hydra\.yaml$|wandb-metadata\.json$`), drop},
@@ -48,6 +50,7 @@ var drawers = []drawer{
 
 // sort puts every file where it belongs.
 func (l *look) sort(ctx context.Context) error {
+	l.ctx = ctx
 	l.checkpoints()
 	l.gone()
 	for _, e := range l.entries {

@@ -37,6 +37,7 @@ type entry struct {
 // look is one look at a directory.
 type look struct {
 	*dir
+	ctx      context.Context // of the look, for the drawers
 	since    run.Cursor
 	obs      run.Observation
 	entries  []entry
@@ -55,13 +56,14 @@ type look struct {
 	dumps    []entry        // of flight recorders
 	classes  map[string]int // configuration keys that give the number of classes
 	round    file.Round
-	share    int64 // bytes that one stream may give
+	share    int64               // bytes that one stream may give
+	wandb    map[string][]string // the W&B runs of a folder that count; see newest
 }
 
 func newLook(d *dir, since run.Cursor) *look {
 	return &look{
 		dir: d, since: since, obs: run.Observation{At: time.Now(), Next: run.Cursor{}},
-		saved: map[string]bool{}, classes: map[string]int{}, round: file.Round{Since: since},
+		saved: map[string]bool{}, classes: map[string]int{}, wandb: map[string][]string{}, round: file.Round{Since: since},
 	}
 }
 
@@ -116,7 +118,7 @@ func (l *look) order() {
 }
 
 func (l *look) enter(name string) error {
-	if skipDirs[path.Base(name)] || strings.HasSuffix(name, "wandb/media") || strings.HasSuffix(name, "files/media") {
+	if skipDirs[path.Base(name)] || name != "." && l.ownedByWandb(name) {
 		return fs.SkipDir
 	}
 	if l.isStore(name) {
