@@ -40,6 +40,7 @@ var floors = []struct {
 	{3, "internal/source/vertex/cloud", "internal/source internal/source/vertex/gcloud", false},
 	{2, "internal/source/vertex/gcloud", "", true},
 	{2, "internal/source/vertex/vertextest", "", false}, // a server for tests
+	{4, "internal/source/wandb", "internal/source internal/source/file internal/source/artifacts/doc internal/source/artifacts/wandblog internal/run", false},
 	{2, "internal/source/artifacts/doc", "internal/run internal/report", false},
 	{3, "internal/source/artifacts/*", "internal/gpu internal/host internal/source internal/source/artifacts/doc internal/tail internal/run internal/checkpoint internal/report", false},
 	{3, "internal/source/ps", "internal/shell internal/source internal/host internal/redact internal/run", false},

@@ -27,7 +27,7 @@ func explain(err error, target string, kinds source.Registry) (report.Failure, i
 	case errors.Is(err, source.ErrNotFound):
 		f.Kind, f.Ask = report.KindNotFound, fmt.Sprintf("Check the spelling of %q, or give the directory that holds the log.", target)
 	case errors.Is(err, source.ErrDenied):
-		f.Kind, f.Ask = report.KindDenied, fmt.Sprintf("Run it as a user who may read %q, or give a readable copy of the last 500 lines of the log.", target)
+		f.Kind, f.Ask = report.KindDenied, fmt.Sprintf("Use an account that may read %q, or give a readable copy of the last 500 lines of the log.", target)
 	case errors.Is(err, source.ErrUnreachable):
 		f.Kind, f.Ask = report.KindUnreachable, "Check that the host or service answers from here, or give a copy of the log."
 	case errors.Is(err, source.ErrNoEvidence):

@@ -12,6 +12,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source/slurm"
 	"github.com/trainmedic/trainmedic/internal/source/tensorboard"
 	"github.com/trainmedic/trainmedic/internal/source/vertex"
+	"github.com/trainmedic/trainmedic/internal/source/wandb"
 )
 
 // Kinds are all kinds of target; their order says who claims a bare target
@@ -24,6 +25,7 @@ func Kinds() source.Registry {
 		dir,
 		vertex.Pipeline(dir),
 		vertex.Training(dir),
+		wandb.Kind(dir),
 		log,
 		process.PID(dir, remote),
 		process.Name(dir, remote),
