@@ -46,6 +46,7 @@ type suspect struct {
 	sticky    bool
 	live      bool
 	detected  bool         // a detector saw it
+	early     bool         // in what a tracker recorded, before the last step
 	yielded   report.Class // the class that explains it, "" if none does
 	kind      report.AnomalyType
 	severity  report.Severity
@@ -62,7 +63,7 @@ func collectBut(b *failure.Book, f *casefile.File, but report.Class) []*suspect 
 	for i, s := range f.Streams {
 		no[s], byName[s.Name] = i, s
 	}
-	end := outcome(f)
+	end, m := outcome(f), f.Main()
 	var out []*suspect
 	for _, e := range f.Events {
 		if e.Sign.Role != report.RoleCause && e.Sign.Role != report.RoleSymptom {
@@ -93,7 +94,9 @@ func collectBut(b *failure.Book, f *casefile.File, but report.Class) []*suspect 
 		}
 		for _, d := range c.Detectors {
 			for _, s := range see(&d, f) {
-				out = append(out, sighted(c, &d, s, no, byName))
+				v := sighted(c, &d, s, no, byName)
+				v.early = v.stream == nil && v.step >= 0 && m != nil && v.step < m.LastStep
+				out = append(out, v)
 			}
 		}
 	}

@@ -47,6 +47,9 @@ func convict(b *failure.Book, f *casefile.File, primary *suspect, alive, all []*
 	r := Ruling{Verdict: report.NewVerdict(), Onset: onset(f, primary)}
 	class := b.Class(primary.class)
 	cause, backing := causeOf(class, primary, f)
+	if cause == nil {
+		cause = recorded(class, primary, alive)
+	}
 	r.Framework = f.Framework
 	r.PrimaryCause = primary.class
 	r.RunStatus = status(f, primary, alive)
@@ -124,6 +127,17 @@ func causeOf(c *failure.Class, primary *suspect, f *casefile.File) (*failure.Cau
 		}
 	}
 	return best, proof
+}
+
+// recorded is the cause that a tracker's record tells of what the primary only
+// stumbled over later; nil when none does.
+func recorded(c *failure.Class, primary *suspect, alive []*suspect) *failure.Cause {
+	for _, s := range alive {
+		if s.early && s.class == primary.class && s != primary {
+			return c.Cause(s.cause)
+		}
+	}
+	return nil
 }
 
 func proximate(s *suspect) string {
