@@ -142,7 +142,7 @@ func TestErrorsHaveTheirKind(t *testing.T) {
 		{filepath.Join(t.TempDir(), "nothing.log"), report.KindNotFound},
 		{"-", report.KindBadTarget},           // standard input is the protocol
 		{"traceback:-", report.KindBadTarget}, // here too
-		{"slurm:12", report.KindBadTarget}, // no kind of this version
+		{"slurm:12", report.KindBadTarget},    // no kind of this version
 	} {
 		for tool := range resultSchemas {
 			if f := c.fails(tool, map[string]any{"target": tc.target}); f.Kind != tc.want || f.Ask == "" {

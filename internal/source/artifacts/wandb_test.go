@@ -58,11 +58,13 @@ func TestWandbRuns(t *testing.T) {
 		"the newest of several":          {map[string][]string{first: {"output.log"}, second: {"output.log"}}, []string{"wandb/" + second + "/files/output.log"}, 180, "1 older W&B runs in wandb"},
 		"one for each rank": {
 			map[string][]string{first: nil, second: {"output.log"}, rank1: {"output.log"}},
-			[]string{"wandb/" + second + "/files/output.log", "wandb/" + rank1 + "/files/output.log"}, 360, "1 older W&B runs in wandb",
+			[]string{"wandb/" + second + "/files/output.log", "wandb/" + rank1 + "/files/output.log"},
+			360, "1 older W&B runs in wandb",
 		},
 		"one that was resumed": {
 			map[string][]string{first: {"output.log"}, "run-20260105_120000-aaa": {"output.log"}},
-			[]string{"wandb/" + first + "/files/output.log", "wandb/run-20260105_120000-aaa/files/output.log"}, 360, "",
+			[]string{"wandb/" + first + "/files/output.log", "wandb/run-20260105_120000-aaa/files/output.log"},
+			360, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (l *look) history(ctx context.Context) error {
 	}
 	last := l.lastStep()
 	l.plan(&p, last)
-	rows := wandblog.Rows{Place: p.Place}
+	rows := wandblog.Rows{Tracker: wandblog.Tracker(l.id), Place: p.Place}
 	for n := 0; p.Next <= last; n++ {
 		if n == lookPages {
 			l.obs.More = true

@@ -129,11 +129,11 @@ func (s *server) edges(from, to int) []any {
 }
 
 func answer(w http.ResponseWriter, data any) {
-	json.NewEncoder(w).Encode(map[string]any{"data": data}) //nolint:errcheck // the client sees it
+	json.NewEncoder(w).Encode(map[string]any{"data": data})
 }
 
 func answerErrors(w http.ResponseWriter, message string) {
-	json.NewEncoder(w).Encode(map[string]any{"errors": []any{map[string]any{"message": message}}}) //nolint:errcheck // the client sees it
+	json.NewEncoder(w).Encode(map[string]any{"errors": []any{map[string]any{"message": message}}})
 }
 
 // serve starts the server and opens the run of it; pauses has how long the client

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"strings"
 	"time"
 
@@ -100,9 +101,7 @@ type within[T any] struct {
 // of asks a query about the run.
 func of[T any](ctx context.Context, s *service, query string, vars map[string]any) (*T, error) {
 	all := map[string]any{"entity": s.entity, "project": s.project, "run": s.id}
-	for k, v := range vars {
-		all[k] = v
-	}
+	maps.Copy(all, vars)
 	var a within[T]
 	if err := s.ask(ctx, query, all, &a); err != nil {
 		return nil, err
@@ -179,7 +178,7 @@ func (l *look) tell(f run.Fact) {
 		return
 	}
 	h := fnv.New64a()
-	h.Write([]byte(f.Value)) //nolint:errcheck // it never fails
+	h.Write([]byte(f.Value))
 	key, sum := "fact "+f.Key, fmt.Sprintf("%x", h.Sum64())
 	if l.obs.Next[key] = sum; l.since[key] != sum {
 		l.obs.Facts = append(l.obs.Facts, f)

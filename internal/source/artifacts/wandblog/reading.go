@@ -3,6 +3,7 @@ package wandblog
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,7 +27,7 @@ type reading struct {
 }
 
 func newReading(l Log, s *state) *reading {
-	return &reading{name: l.Name, s: s, rows: Rows{Place: s.Place}, system: map[string]string{}, summary: map[string]string{}}
+	return &reading{name: l.Name, s: s, rows: Rows{Tracker: Tracker(strings.TrimSuffix(strings.TrimPrefix(path.Base(l.Name), "run-"), ".wandb")), Place: s.Place}, system: map[string]string{}, summary: map[string]string{}}
 }
 
 // record takes one record; at is where it begins in the file. Of a damaged one

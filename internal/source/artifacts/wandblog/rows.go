@@ -16,15 +16,16 @@ import (
 // row says how far the training is (train/global_step, or what define_metric
 // names), that is the step.
 type Rows struct {
+	Tracker string // of the samples: W&B and the run, since each rank may have one
 	Samples []run.Sample
 	Place   Place
 
 	columns map[string]*column
 	order   []*column // of the values in the row before: it is most often the same
 	nth     int       // value of the row at hand
-	axis    *column // of the row at hand
-	at      float64 // of the axis
-	calls   int64   // _step
+	axis    *column   // of the row at hand
+	at      float64   // of the axis
+	calls   int64     // _step
 	time    time.Time
 	begun   int // the row's first sample
 }
@@ -117,7 +118,7 @@ func (r *Rows) add(key []byte) *column {
 func (r *Rows) Number(key []byte, v float64, ref run.Ref) {
 	switch c := r.column(key); {
 	case c.role == roleMetric:
-		r.Samples = append(r.Samples, run.Sample{Name: c.name, Value: v, Ref: ref, Tracker: Tracker})
+		r.Samples = append(r.Samples, run.Sample{Name: c.name, Value: v, Ref: ref, Tracker: r.Tracker})
 	case c.role == roleIgnored:
 	case c.role == roleCalls:
 		r.calls = int64(v)

@@ -15,11 +15,11 @@ import (
 	"github.com/trainmedic/trainmedic/internal/run"
 )
 
-// Kind is the value of the fact run.FactTracker, Tracker that of run.Sample.
-const (
-	Kind    = "W&B"
-	Tracker = "wandb"
-)
+// Kind is the value of the fact run.FactTracker.
+const Kind = "W&B"
+
+// Tracker is who records the samples of a run: of an id that was resumed, the same.
+func Tracker(id string) string { return "wandb:" + id }
 
 // Log is one transaction log. Open MUST NOT block; it is called for each look and
 // for each time that the console is read.

@@ -92,7 +92,7 @@ func tell(t *testing.T, v wandblog.View) string {
 		if series[s.Name] == nil {
 			series[s.Name] = &run.Series{Name: s.Name}
 		}
-		if s.At.IsZero() || s.Ref.File != "run-x.wandb" || s.Tracker != wandblog.Tracker {
+		if s.At.IsZero() || s.Ref.File != "run-x.wandb" || s.Tracker != "wandb:x" {
 			t.Errorf("%s: no time, place or tracker: %+v", s.Name, s)
 		}
 		series[s.Name].Add(run.Point{Step: s.Step, Value: s.Value, Ref: s.Ref})
