@@ -32,5 +32,6 @@ if how == "raise":
             traceback.print_exc(file=out)
         raise
 if how == "kill":
+    time.sleep(2)  # the client's own process takes the rows in
     os.kill(os.getpid(), signal.SIGKILL)
 run.finish()
