@@ -31,14 +31,13 @@ func local(ref string, watch bool) (string, error) {
 	switch {
 	case err == nil && !info.IsDir():
 		return ref, nil
+	case err == nil && (watch || newest(ref, "") != ""):
+		return ref, nil
 	case err == nil:
-		if p := newest(ref, ""); p != "" {
-			return p, nil
-		}
-		return "", fmt.Errorf("wandb: %s: no W&B run in it; name the folder that holds run-ID.wandb, or the one above: %w", ref, source.ErrNotFound)
+		return "", noRun(ref)
 	case errors.Is(err, fs.ErrPermission):
 		return "", file.Reason("wandb", ref, err)
-	case runID.MatchString(ref):
+	case runID.MatchString(ref) && !isPath(ref):
 		return newest(".", ref), nil
 	case isPath(ref) && watch:
 		return ref, nil
@@ -46,6 +45,10 @@ func local(ref string, watch bool) (string, error) {
 		return "", file.Reason("wandb", ref, err)
 	}
 	return "", nil
+}
+
+func noRun(dir string) error {
+	return fmt.Errorf("wandb: %s: no W&B run in it; name the folder that holds run-ID.wandb, or the one above: %w", dir, source.ErrNotFound)
 }
 
 // isPath tells a path that is missing from the name of a run at the service.
@@ -90,27 +93,36 @@ func isRun(dir string) bool {
 	})
 }
 
-// openLocal opens a folder or a lone transaction log.
+// openLocal opens a folder or a lone transaction log. A watch may begin before the
+// run does.
 func openLocal(ctx context.Context, path string, opt source.Options, dir *source.Kind) (source.Source, error) {
-	info, err := os.Stat(path)
-	switch {
-	case opt.Watch && errors.Is(err, fs.ErrNotExist):
-		later := opt
-		return source.Await(path, func(ctx context.Context) (source.Source, error) {
-			if _, err := os.Stat(path); err != nil {
-				return nil, file.Reason("wandb", path, err)
-			}
-			return openLocal(ctx, path, later, dir)
-		}), nil
-	case err != nil:
-		return nil, file.Reason("wandb", path, err)
-	case info.IsDir():
-		src, err := dir.Open(ctx, path, opt)
-		return &folder{src, opt.Watch}, err
-	case isRun(filepath.Dir(path)) && runFolder.MatchString(filepath.Base(filepath.Dir(path))):
-		return openLocal(ctx, filepath.Dir(path), opt, dir)
+	src, err := openNow(ctx, path, opt, dir)
+	if opt.Watch && errors.Is(err, source.ErrNotFound) {
+		return source.Await(path, func(ctx context.Context) (source.Source, error) { return openNow(ctx, path, opt, dir) }), nil
 	}
-	return beside(ctx, &lone{path, opt.Watch}, opt, dir)
+	return src, err
+}
+
+func openNow(ctx context.Context, path string, opt source.Options, dir *source.Kind) (source.Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, file.Reason("wandb", path, err)
+	}
+	in := path
+	if !info.IsDir() {
+		in = filepath.Dir(path)
+		if !isRun(in) || !runFolder.MatchString(filepath.Base(in)) {
+			return beside(ctx, &lone{path, opt.Watch}, opt, dir)
+		}
+	}
+	if in = newest(in, ""); in == "" {
+		return nil, noRun(path)
+	}
+	src, err := dir.Open(ctx, in, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &folder{src, opt.Watch}, nil
 }
 
 // beside adds the artifact directory that the user named.
