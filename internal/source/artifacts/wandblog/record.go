@@ -48,6 +48,9 @@ func fields(b []byte, yield func(f field) bool) bool {
 
 // one is the first field of a message, and what follows it.
 func one(b []byte) (f field, rest []byte, ok bool) {
+	if len(b) > 1 && b[0] < 0x80 && b[0]&7 == byte(protowire.BytesType) && b[0] > 7 && b[1] < 0x80 && 2+int(b[1]) <= len(b) { // what most are
+		return field{num: protowire.Number(b[0] >> 3), b: b[2 : 2+int(b[1])]}, b[2+int(b[1]):], true
+	}
 	num, kind, n := protowire.ConsumeTag(b)
 	if n < 0 {
 		return f, nil, false
