@@ -36,7 +36,8 @@ type client struct {
 }
 
 func newClient(s settings) *client {
-	return &client{settings: s, http: &http.Client{Timeout: askTimeout}, pause: pause}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // it would become a GET, and may lead to a page to log in
+	return &client{settings: s, http: &http.Client{Timeout: askTimeout, CheckRedirect: stay}, pause: pause}
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -130,6 +131,12 @@ func (c *client) status(res *http.Response, b []byte) (asked time.Duration, err 
 	switch code := res.StatusCode; {
 	case code == http.StatusOK:
 		return 0, nil
+	case code >= 300 && code < 400:
+		to := "elsewhere"
+		if u, err := res.Location(); err == nil {
+			to = "to " + u.Scheme + "://" + u.Host
+		}
+		return 0, fmt.Errorf("wandb: %s sends us %s; set WANDB_BASE_URL to the address of the server itself: %w", c.host(), to, source.ErrUnreachable)
 	case code == http.StatusUnauthorized:
 		return 0, fmt.Errorf("wandb: %s refused the API key of %s; run `wandb login --relogin`, or set WANDB_API_KEY to a valid one: %w", c.host(), c.keyFrom, source.ErrDenied)
 	case code == http.StatusForbidden:

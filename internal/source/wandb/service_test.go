@@ -197,11 +197,15 @@ func TestErrorsOfTheService(t *testing.T) {
 		says   string
 		tries  int
 	}{
-		"a wrong key":       {status(401), map[string]any{}, source.ErrDenied, "refused the API key of WANDB_API_KEY; run `wandb login --relogin`", 1},
-		"no permission":     {status(403), map[string]any{}, source.ErrDenied, "may not see this", 1},
-		"no such server":    {status(404), map[string]any{}, source.ErrUnreachable, "check WANDB_BASE_URL", 1},
-		"throttled":         {status(429), map[string]any{}, source.ErrUnreachable, "it throttles our requests, status 429", maxTries},
-		"out of order":      {status(500), map[string]any{}, source.ErrUnreachable, "status 500", maxTries},
+		"a wrong key":    {status(401), map[string]any{}, source.ErrDenied, "refused the API key of WANDB_API_KEY; run `wandb login --relogin`", 1},
+		"no permission":  {status(403), map[string]any{}, source.ErrDenied, "may not see this", 1},
+		"no such server": {status(404), map[string]any{}, source.ErrUnreachable, "check WANDB_BASE_URL", 1},
+		"throttled":      {status(429), map[string]any{}, source.ErrUnreachable, "it throttles our requests, status 429", maxTries},
+		"out of order":   {status(500), map[string]any{}, source.ErrUnreachable, "status 500", maxTries},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, "https://login.example/?back="+testKey, http.StatusFound)
+			return true
+		}, map[string]any{}, source.ErrUnreachable, "sends us to https://login.example; set WANDB_BASE_URL", 1},
 		"no JSON":           {status(200), map[string]any{}, source.ErrUnreachable, "does not answer as a W&B server", 1},
 		"an unknown status": {status(418), map[string]any{}, source.ErrUnreachable, "status 418", 1},
 		"an unknown run":    {nil, nil, source.ErrNotFound, "no run abc, or the API key of WANDB_API_KEY may not see it", 1},
