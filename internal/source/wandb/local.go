@@ -122,7 +122,7 @@ func openNow(ctx context.Context, path string, opt source.Options, dir *source.K
 	if err != nil {
 		return nil, err
 	}
-	return &folder{src, opt.Watch}, nil
+	return &folder{src, in, opt.Watch}, nil
 }
 
 // beside adds the artifact directory that the user named.
@@ -141,16 +141,21 @@ func beside(ctx context.Context, src source.Source, opt source.Options, dir *sou
 // run ends, not what a document says of some run.
 type folder struct {
 	source.Source
+	path  string
 	watch bool
 }
 
 // Observe implements source.Source.
 func (f *folder) Observe(ctx context.Context, since run.Cursor) (run.Observation, error) {
 	obs, err := f.Source.Observe(ctx, since)
+	if err != nil {
+		return obs, err
+	}
+	f.gone(&obs, since)
 	if f.watch {
 		live(obs.Facts)
 	}
-	return obs, err
+	return obs, nil
 }
 
 func live(facts []run.Fact) {

@@ -2,6 +2,7 @@ package wandb
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts"
+	"github.com/trainmedic/trainmedic/internal/source/artifacts/wandblog"
 	"github.com/trainmedic/trainmedic/internal/source/sourcetest"
 )
 
@@ -106,6 +108,35 @@ func TestAWatchWaitsForItsRun(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A run without an exit record whose process is missing on its own machine was
+// killed; of a run of another machine nobody here can tell.
+func TestAKilledRunIsMissed(t *testing.T) {
+	here, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		host string
+		pid  int
+		gone bool
+	}{"here": {here, 1 << 30, true}, "another machine": {here + "-2", 1 << 30, false}, "a process with its PID": {here, os.Getpid(), false}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			save(t, filepath.Join(dir, "logs", "debug.log"), fmt.Sprintf("INFO [wandb_setup.py:_flush():81] Configure stats pid to %d\n", c.pid))
+			f := &folder{path: dir}
+			obs := run.Observation{Next: run.Cursor{}, Facts: []run.Fact{{Key: "tracker.host", Value: c.host}}, Gaps: []run.Gap{{What: wandblog.HowItEnded}}}
+			f.gone(&obs, nil)
+			if n := len(obs.Facts); (n == 3) != c.gone || (len(obs.Gaps) == 0) != c.gone {
+				t.Errorf("facts %v, gaps %v", obs.Facts, obs.Gaps)
+			}
+			again := run.Observation{Next: run.Cursor{}}
+			if f.gone(&again, obs.Next); len(again.Facts) > 0 {
+				t.Errorf("it is told again: %v", again.Facts)
+			}
+		})
 	}
 }
 

@@ -57,13 +57,18 @@ func start(t *testing.T, args ...string) (dir string, cmd *exec.Cmd, output *byt
 	return dir, cmd, output
 }
 
-func check(t *testing.T, target string) *report.Diagnosis {
+func doctor(t *testing.T) *diagnose.Doctor {
 	t.Helper()
 	book, err := failures.Book()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := (&diagnose.Doctor{Book: book, Sources: sourceall.Kinds()}).Diagnose(t.Context(), diagnose.Request{Target: target})
+	return &diagnose.Doctor{Book: book, Sources: sourceall.Kinds()}
+}
+
+func check(t *testing.T, target string) *report.Diagnosis {
+	t.Helper()
+	r, err := doctor(t).Diagnose(t.Context(), diagnose.Request{Target: target})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,13 +134,10 @@ func TestALiveRunIsFollowed(t *testing.T) {
 	dir, cmd, output := start(t, "100000", "150", "0.01")
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	book, err := failures.Book()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	m := &monitor.Monitor{Book: book, Sources: sourceall.Kinds()}
+	d := doctor(t)
+	m := &monitor.Monitor{Book: d.Book, Sources: d.Sources, Conclude: d.Conclude}
 	w, err := m.Open(ctx, monitor.Request{Target: "wandb:" + filepath.Join(dir, "wandb", "latest-run"), Interval: 300 * time.Millisecond, NoBackoff: true, Options: source.Options{Watch: true}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +163,18 @@ func TestALiveRunIsFollowed(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
+	for { // a killed run leaves no exit record, but its process is missing
+		u, err := w.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.End != nil {
+			if u.End.TerminalState != report.StateFailed {
+				t.Errorf("it ended %s: %s", u.End.TerminalState, u.End.StopReason)
+			}
+			return
+		}
+	}
 }
 
 // nanWritten reports whether three NaN, which no skipped step explains, are in the log.

@@ -56,6 +56,9 @@ func (v *View) gap(what, why, ask string) {
 	v.Gaps = append(v.Gaps, run.Gap{What: what, Why: why, Ask: ask})
 }
 
+// HowItEnded is the gap of a log without an exit record.
+const HowItEnded = "how the run ended"
+
 // Bounds of one look.
 const (
 	maxSamples = 64_000
@@ -169,7 +172,7 @@ func (l Log) end(c *chunks, r *reading, s *state, v *View) {
 			"a complete copy of the file, if there is one")
 	}
 	if s.Exit == nil && c.end > fileHeader {
-		v.gap("how the run ended", l.Name+" has no exit record: the run was still going on, or it was killed before it could say so",
+		v.gap(HowItEnded, l.Name+" has no exit record: the run was still going on, or it was killed before it could say so",
 			"whether its process lives, else its exit code and the kernel log of that time (dmesg -T | tail -n 50)")
 	}
 }
