@@ -140,9 +140,9 @@ func TestErrorsHaveTheirKind(t *testing.T) {
 		want   report.ErrorKind
 	}{
 		{filepath.Join(t.TempDir(), "nothing.log"), report.KindNotFound},
-		{"-", report.KindBadTarget},           // standard input is the protocol
-		{"traceback:-", report.KindBadTarget}, // here too
-		{"slurm:12", report.KindBadTarget},    // no kind of this version
+		{"-", report.KindBadTarget},              // standard input is the protocol
+		{"traceback:-", report.KindBadTarget},    // here too
+		{"slurm:train.sh", report.KindBadTarget}, // no job id
 	} {
 		for tool := range resultSchemas {
 			if f := c.fails(tool, map[string]any{"target": tc.target}); f.Kind != tc.want || f.Ask == "" {
