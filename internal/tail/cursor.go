@@ -27,6 +27,17 @@ type Cursor struct {
 	Print  uint64 // fingerprint of the last bytes before Given
 }
 
+// At is the cursor of a file that was read up to a place, where the line of that
+// number ends or goes on.
+func At(ra io.ReaderAt, at int64, ident string, number int) (Cursor, error) {
+	line, err := Whole(ra, max(0, at-block), at)
+	if err != nil {
+		return Cursor{}, err
+	}
+	b, err := ending(ra, at)
+	return Cursor{Ident: ident, Size: at, Line: line, Given: at, Number: number, Print: sum(b)}, err
+}
+
 // String is the form that ParseCursor reads.
 func (c Cursor) String() string {
 	return fmt.Sprintf("%d %d %d %d %x %s", c.Size, c.Line, c.Given, c.Number, c.Print, c.Ident)

@@ -72,14 +72,28 @@ func openDir(ref string, opt source.Options) (source.Source, error) {
 	if err != nil {
 		return nil, file.Reason("artifacts", ref, err)
 	}
-	return &dir{root: root, name: ref, opt: opt}, nil
+	return &dir{root: local{root}, name: ref, opt: opt, facts: func() []run.Fact { return host.Facts(ref) }}, nil
 }
 
 // dir is one run directory.
 type dir struct {
-	root *os.Root
-	name string
-	opt  source.Options
+	root  file.Tree
+	name  string
+	opt   source.Options
+	facts func() []run.Fact // of the machine where it lies; nil for none
+	most  int64             // bytes that a look of a watch gives, 0 for the usual
+}
+
+// local is a folder of this machine.
+type local struct{ *os.Root }
+
+// Open implements file.Tree.
+func (l local) Open(name string) (file.Opened, error) { return l.OpenFile(name, file.ReadFlags, 0) }
+
+// Over is the source of a run directory that lies elsewhere. A look of a watch
+// gives most bytes of logs and little more. The source closes the tree.
+func Over(tree file.Tree, name string, most int64, opt source.Options) source.Source {
+	return &dir{root: tree, name: name, opt: opt, most: most}
 }
 
 // Close implements source.Source.
@@ -94,8 +108,8 @@ func (d *dir) Observe(ctx context.Context, since run.Cursor) (run.Observation, e
 	if err := l.sort(ctx); err != nil {
 		return l.obs, err
 	}
-	if d.opt.Watch {
-		l.obs.Facts = append(l.obs.Facts, host.Facts(d.name)...)
+	if d.opt.Watch && d.facts != nil {
+		l.obs.Facts = append(l.obs.Facts, d.facts()...)
 	}
 	return l.finish()
 }

@@ -65,7 +65,12 @@ func (l *look) trackers(ctx context.Context) error {
 			return err
 		}
 	}
+	_, here := l.root.(local)
 	for _, name := range l.records.dbs {
+		if !here {
+			l.gap(name, "is an SQLite database on another machine", "a copy of "+name+" on this machine (trainmedic check --mlflow COPY)")
+			continue
+		}
 		src, err := mlflow.Database(ctx, filepath.Join(l.name, filepath.FromSlash(name)), name)
 		if err := l.nested(ctx, name, src, err); err != nil {
 			return err

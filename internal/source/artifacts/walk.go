@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -111,6 +110,9 @@ func (l *look) order() {
 		}
 	}
 	l.share = file.Share(l.opt.Watch, large)
+	if l.most > 0 && l.opt.Watch {
+		l.share = min(l.share, max(l.most/int64(max(1, large)), 64<<10))
+	}
 	l.round.Held = file.Held(l.since, idents)
 	for i, name := range l.round.Order(names) {
 		l.entries[i] = byName[name]
@@ -173,12 +175,12 @@ func (l *look) folder(name string) *file.Folder {
 	dir, root := path.Dir(name), l.root
 	return &file.Folder{
 		List: func() ([]fs.DirEntry, error) { return fs.ReadDir(root.FS(), dir) },
-		Open: func(base string) (*os.File, error) { return l.open(path.Join(dir, base))() },
+		Open: func(base string) (file.Opened, error) { return l.open(path.Join(dir, base))() },
 	}
 }
 
 // open opens one file of the directory without blocking.
-func (l *look) open(name string) func() (*os.File, error) {
+func (l *look) open(name string) func() (file.Opened, error) {
 	root := l.root
-	return func() (*os.File, error) { return root.OpenFile(name, file.ReadFlags, 0) }
+	return func() (file.Opened, error) { return root.Open(name) }
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/tail"
@@ -14,7 +13,7 @@ import (
 
 // encoded gives a compressed or UTF-16 file decoded, once: where its growth
 // begins in the decoded stream cannot be told without reading it all again.
-func (l Log) encoded(f *os.File, st run.Stream, info fs.FileInfo, prev string) (View, error) {
+func (l Log) encoded(f Opened, st run.Stream, info fs.FileInfo, prev string) (View, error) {
 	now := state{cur: tail.Cursor{Ident: Identity(info), Size: info.Size(), Line: info.Size(), Given: info.Size()}}
 	v := View{Next: now.String()}
 	if s := parseState(prev); prev != "" && s.cur.Ident == now.cur.Ident {

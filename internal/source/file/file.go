@@ -202,7 +202,7 @@ func (s *logs) lookAll(ctx context.Context, since run.Cursor, obs *run.Observati
 		p := filepath.Join(s.dir, filepath.FromSlash(name))
 		v, err := r.Look(Log{
 			Name: name, Last: s.last, Max: Share(s.watch, len(names)), Folder: FolderOf(p),
-			Open: func() (*os.File, error) { return os.OpenFile(p, ReadFlags, 0) },
+			Open: func() (Opened, error) { return os.OpenFile(p, ReadFlags, 0) },
 		})
 		if err != nil {
 			errs = append(errs, err)

@@ -12,7 +12,7 @@ import (
 // Folder is where a log lies and where rotation puts its older parts.
 type Folder struct {
 	List func() ([]fs.DirEntry, error)
-	Open func(base string) (*os.File, error) // MUST NOT block on a FIFO
+	Open func(base string) (Opened, error) // MUST NOT block on a FIFO
 }
 
 // FolderOf is the folder of a path.
@@ -20,7 +20,7 @@ func FolderOf(p string) *Folder {
 	dir := filepath.Dir(p)
 	return &Folder{
 		List: func() ([]fs.DirEntry, error) { return os.ReadDir(dir) },
-		Open: func(base string) (*os.File, error) { return os.OpenFile(filepath.Join(dir, base), ReadFlags, 0) },
+		Open: func(base string) (Opened, error) { return os.OpenFile(filepath.Join(dir, base), ReadFlags, 0) },
 	}
 }
 
@@ -29,7 +29,7 @@ const maxSiblings = 2000
 
 // part is a file that has an older part of a log.
 type part struct {
-	*os.File
+	Opened
 	info fs.FileInfo
 	base string
 }

@@ -3,7 +3,6 @@ package file
 import (
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/tail"
@@ -11,7 +10,7 @@ import (
 
 // arrive finds out what became of the file since the last look, and reads what
 // an older part of the log still has.
-func (l Log) arrive(f *os.File, info fs.FileInfo, s *state, v *View) error {
+func (l Log) arrive(f Opened, info fs.FileInfo, s *state, v *View) error {
 	fate, err := s.cur.Fate(f, info.Size(), Identity(info))
 	if err != nil {
 		return err
@@ -103,7 +102,7 @@ func (l Log) rest(p *part, c *tail.Cursor, v *View) (gave bool, err error) {
 	v.More = v.More || piece.More
 	if gave = piece.From < piece.To; gave {
 		base := p.base
-		v.Streams = append(v.Streams, l.piece(l.stream(p.info), piece, func() (*os.File, error) { return l.Folder.Open(base) }))
+		v.Streams = append(v.Streams, l.piece(l.stream(p.info), piece, func() (Opened, error) { return l.Folder.Open(base) }))
 	}
 	return gave, nil
 }

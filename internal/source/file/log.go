@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
@@ -18,7 +17,7 @@ import (
 // once for each look and once for each time that the stream is opened.
 type Log struct {
 	Name   string // of the stream, relative to the target
-	Open   func() (*os.File, error)
+	Open   func() (Opened, error)
 	Last   int     // only the last lines, 0 for all
 	Max    int64   // bytes that a look gives at most, 0 for all
 	Ended  bool    // nobody writes it any more: a last line without its end is given at once
@@ -103,7 +102,7 @@ func (l Log) stream(info fs.FileInfo) run.Stream {
 
 // holeThenText tells a log that was truncated under a writer without O_APPEND:
 // it begins with a hole, which reads as NUL bytes, and ends with text.
-func holeThenText(f *os.File, head []byte, size int64) bool {
+func holeThenText(f Opened, head []byte, size int64) bool {
 	if len(bytes.Trim(head, "\x00")) > 0 || size <= int64(len(head)) {
 		return false
 	}
@@ -115,7 +114,7 @@ func holeThenText(f *os.File, head []byte, size int64) bool {
 }
 
 // plain gives the new bytes as they are, readable in segments.
-func (l Log) plain(f *os.File, st run.Stream, info fs.FileInfo, prev string) (View, error) {
+func (l Log) plain(f Opened, st run.Stream, info fs.FileInfo, prev string) (View, error) {
 	s, v := parseState(prev), View{Took: map[string]string{}}
 	if err := l.arrive(f, info, &s, &v); err != nil {
 		return View{}, Reason("file", l.Name, err)
@@ -127,19 +126,21 @@ func (l Log) plain(f *os.File, st run.Stream, info fs.FileInfo, prev string) (Vi
 	if l.Ended && prev != "" {
 		s.cur.Size = info.Size() // it stands still
 	}
-	p, err := s.cur.Look(f, info.Size(), Identity(info), l.Max)
-	if err != nil {
-		return View{}, Reason("file", l.Name, err)
-	}
-	if prev == "" && l.Last > 0 {
-		if p.From, err = tail.LastLines(f, info.Size(), l.Last); err != nil {
-			return View{}, Reason("file", l.Name, err)
+	if x, ok := f.(Excerpted); ok && prev == "" && l.Last == 0 {
+		if e, err := x.Excerpt(); e != nil || err != nil {
+			return l.excerpt(f, st, info, e, err)
 		}
-		before, err := tail.CountLines(f, p.From)
+	}
+	if prev == "" && l.Last > 0 && info.Size() > 0 {
+		c, err := l.lastLines(f, info)
 		if err != nil {
 			return View{}, Reason("file", l.Name, err)
 		}
-		p.Number = before + 1
+		s.cur = c
+	}
+	p, err := s.cur.Look(f, info.Size(), Identity(info), l.Max)
+	if err != nil {
+		return View{}, Reason("file", l.Name, err)
 	}
 	s.cur = p.Next
 	v.Next, v.More = s.String(), p.More
@@ -152,8 +153,37 @@ func (l Log) plain(f *os.File, st run.Stream, info fs.FileInfo, prev string) (Vi
 	return v, nil
 }
 
+// lastLines is the cursor before the last lines.
+func (l Log) lastLines(f Opened, info fs.FileInfo) (tail.Cursor, error) {
+	from, err := tail.LastLines(f, info.Size(), l.Last)
+	if err != nil {
+		return tail.Cursor{}, err
+	}
+	var before int
+	if c, ok := f.(interface{ Lines(end int64) (int, error) }); ok {
+		before, err = c.Lines(from)
+	} else {
+		before, err = tail.CountLines(f, from)
+	}
+	return tail.Cursor{Ident: Identity(info), Size: info.Size(), Line: from, Given: from, Number: before + 1}, err
+}
+
+// excerpt gives what was taken out of a large file; what it gains from now on is
+// followed.
+func (l Log) excerpt(f Opened, st run.Stream, info fs.FileInfo, e *Excerpt, err error) (View, error) {
+	if err != nil {
+		return View{}, Reason("file", l.Name, err)
+	}
+	cur, err := tail.At(f, e.End, Identity(info), e.Lines+1)
+	if err != nil {
+		return View{}, Reason("file", l.Name, err)
+	}
+	st.Open = e.Open
+	return View{Streams: []run.Stream{st}, Gaps: []run.Gap{e.Gap}, Next: state{cur: cur}.String()}, nil
+}
+
 // piece is a stream of some bytes of a file.
-func (l Log) piece(st run.Stream, p tail.Piece, open func() (*os.File, error)) run.Stream {
+func (l Log) piece(st run.Stream, p tail.Piece, open func() (Opened, error)) run.Stream {
 	st.Offset, st.Size, st.FirstLine = p.From, p.To-p.From, p.Number
 	st.Open = func(ctx context.Context) (io.ReadCloser, error) {
 		if err := ctx.Err(); err != nil {
@@ -163,14 +193,20 @@ func (l Log) piece(st run.Stream, p tail.Piece, open func() (*os.File, error)) r
 		if err != nil {
 			return nil, Reason("file", l.Name, err)
 		}
-		return &body{io.NewSectionReader(f, p.From, p.To-p.From), ctx, f.Close}, nil
+		stop := context.AfterFunc(ctx, func() { f.Close() }) // what waits for another machine is let go
+		return &body{io.NewSectionReader(f, p.From, p.To-p.From), ctx, func() error {
+			if !stop() {
+				return nil
+			}
+			return f.Close()
+		}}, nil
 	}
 	return st
 }
 
 // again opens the file that a look saw: where it lay, or where a rotation has
 // put it since.
-func (l Log) again(open func() (*os.File, error), ident string) (*os.File, error) {
+func (l Log) again(open func() (Opened, error), ident string) (Opened, error) {
 	f, err := open()
 	if err == nil {
 		info, err := f.Stat()
@@ -180,7 +216,7 @@ func (l Log) again(open func() (*os.File, error), ident string) (*os.File, error
 		f.Close()
 	}
 	if p := l.withIdent(ident); p != nil {
-		return p.File, nil
+		return p.Opened, nil
 	}
 	if err == nil {
 		err = fs.ErrNotExist

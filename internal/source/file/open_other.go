@@ -12,4 +12,9 @@ const ReadFlags = os.O_RDONLY
 
 // Identity tells a file from another one that took its name, "-" where the
 // system does not.
-func Identity(fs.FileInfo) string { return "-" }
+func Identity(info fs.FileInfo) string {
+	if i, ok := info.(Identified); ok {
+		return i.Identity()
+	}
+	return "-"
+}

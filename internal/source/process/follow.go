@@ -111,7 +111,7 @@ func (l *look) log(name, path string, o openLog, n int) {
 	_, prev, _ := strings.Cut(l.since["log "+name], "\n")
 	v, err := file.Log{
 		Name: name, Last: l.last, Max: file.Share(l.watch, n), Ended: len(l.all) == 0, Folder: file.FolderOf(path),
-		Open: func() (*os.File, error) { return openEither(path, o) },
+		Open: func() (file.Opened, error) { return openEither(path, o) },
 	}.Look(prev)
 	if err != nil {
 		l.gap(name, err.Error(), "a readable copy of "+name)
@@ -129,7 +129,7 @@ func (l *look) log(name, path string, o openLog, n int) {
 
 // openEither opens what the process writes to: by its path, or, where another
 // file or none has that path, through the process's descriptor.
-func openEither(path string, o openLog) (*os.File, error) {
+func openEither(path string, o openLog) (file.Opened, error) {
 	f, err := os.OpenFile(path, file.ReadFlags, 0)
 	if o.info == nil {
 		return f, err

@@ -2,13 +2,14 @@ package tensorboard
 
 import (
 	"cmp"
-	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
 // File is one event file. Its Name is relative to the target, with forward
@@ -17,7 +18,7 @@ type File struct {
 	Name string
 	Size int64
 	Mod  time.Time
-	Open func() (*os.File, error)
+	Open func() (source.Opened, error)
 }
 
 var fileName = regexp.MustCompile(`tfevents\.(\d+)`)

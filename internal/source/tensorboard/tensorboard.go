@@ -134,7 +134,7 @@ func (d *dir) files(ctx context.Context, obs *run.Observation) ([]File, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			return nil
 		}
-		out = append(out, File{Name: name, Size: info.Size(), Mod: info.ModTime(), Open: func() (*os.File, error) { return d.root.Open(name) }})
+		out = append(out, File{Name: name, Size: info.Size(), Mod: info.ModTime(), Open: func() (source.Opened, error) { return d.root.Open(name) }})
 		return nil
 	})
 	return out, err

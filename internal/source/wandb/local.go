@@ -186,7 +186,7 @@ func (l *lone) Observe(ctx context.Context, since run.Cursor) (run.Observation, 
 	}
 	log := wandblog.Log{
 		Name: filepath.Base(l.path), Ident: file.Identity(info), Watch: l.watch, Console: true,
-		Open: func() (*os.File, error) { return os.OpenFile(l.path, file.ReadFlags, 0) },
+		Open: func() (source.Opened, error) { return os.OpenFile(l.path, file.ReadFlags, 0) },
 	}
 	v, err := log.Look(ctx, since[loneKey])
 	if err != nil {

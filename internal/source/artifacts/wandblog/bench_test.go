@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
 // BenchmarkLook reads a history of 20 metrics; with TRAINMEDIC_WANDB_LOG it reads
@@ -23,7 +25,7 @@ func BenchmarkLook(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		l.Open, size = func() (*os.File, error) { return os.Open(p) }, info.Size()
+		l.Open, size = func() (source.Opened, error) { return os.Open(p) }, info.Size()
 	}
 	b.SetBytes(size)
 	n := 0

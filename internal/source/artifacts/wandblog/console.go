@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
 // console is the stream of the output between two records.
@@ -33,7 +34,7 @@ func (l Log) console(from, to, offset, size int64, line int) run.Stream {
 // output reads the console output out of the records.
 type output struct {
 	ctx  context.Context
-	f    *os.File // nil when it is closed
+	f    source.Opened // nil when it is closed
 	c    *chunks
 	line []byte // what is left of the record at hand
 }

@@ -10,9 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
 // Kind is the value of the fact run.FactTracker.
@@ -25,7 +25,7 @@ func Tracker(id string) string { return "wandb:" + id }
 // for each time that the console is read.
 type Log struct {
 	Name    string // relative to the target
-	Open    func() (*os.File, error)
+	Open    func() (source.Opened, error)
 	Ident   string // of the file, so that another one under its name is read anew
 	Watch   bool   // it may be growing: a torn end is no loss
 	Console bool   // give the console output too: there is no file that has it

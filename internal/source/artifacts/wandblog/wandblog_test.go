@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts/wandblog"
 	"github.com/trainmedic/trainmedic/internal/source/sourcetest"
 )
@@ -30,7 +31,7 @@ func logOf(t testing.TB, b []byte) wandblog.Log {
 	if err := os.WriteFile(p, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return wandblog.Log{Name: "run-x.wandb", Ident: "1", Console: true, Open: func() (*os.File, error) { return os.Open(p) }}
+	return wandblog.Log{Name: "run-x.wandb", Ident: "1", Console: true, Open: func() (source.Opened, error) { return os.Open(p) }}
 }
 
 // look reads a log in as many looks as it takes.
