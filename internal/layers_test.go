@@ -33,9 +33,9 @@ var floors = []struct {
 	{5, "internal/failure/failuretest", "internal/failure internal/failure/all internal/casefile internal/report internal/run", false},
 	{5, "internal/failure/*", "internal/failure internal/casefile internal/report internal/run", false},
 	{4, "internal/failure", "internal/casefile internal/scan internal/report internal/run", false},
-	{4, "internal/source/process", "internal/shell internal/gpu internal/kernel internal/source internal/source/file internal/source/ps internal/source/ssh internal/tail internal/host internal/redact internal/run internal/checkpoint internal/remote", false},
+	{4, "internal/source/process", "internal/shell internal/gpu internal/kernel internal/source internal/source/file internal/source/ps internal/tail internal/host internal/redact internal/run internal/checkpoint", false},
 	{4, "internal/source/artifacts", "internal/host internal/source internal/source/file internal/source/artifacts/* internal/tail internal/run internal/checkpoint internal/report internal/source/tensorboard internal/source/mlflow", false},
-	{4, "internal/source/slurm", "internal/shell internal/source internal/source/file internal/source/ssh internal/tail internal/run internal/checkpoint internal/host internal/source/artifacts/export internal/remote", false},
+	{4, "internal/source/slurm", "internal/shell internal/source internal/source/file internal/tail internal/run internal/checkpoint internal/host internal/source/artifacts/export", false},
 	{4, "internal/source/vertex", "internal/source internal/source/file internal/source/artifacts/doc internal/source/artifacts/export internal/source/vertex/* internal/run", false}, // what it fetches is read as an exported file is
 	{3, "internal/source/vertex/cloud", "internal/source internal/source/vertex/gcloud", false},
 	{2, "internal/source/vertex/gcloud", "", true},
@@ -44,8 +44,8 @@ var floors = []struct {
 	{2, "internal/source/artifacts/doc", "internal/run internal/report", false},
 	{3, "internal/source/artifacts/*", "internal/gpu internal/host internal/source internal/source/artifacts/doc internal/tail internal/run internal/checkpoint internal/report", false},
 	{3, "internal/source/ps", "internal/shell internal/source internal/host internal/redact internal/run", false},
-	{3, "internal/source/*", "internal/shell internal/gpu internal/kernel internal/source internal/tail internal/host internal/run internal/checkpoint", false},
 	{4, "internal/source/ssh", "internal/shell internal/remote internal/source internal/source/file internal/tail internal/run", false},
+	{3, "internal/source/*", "internal/shell internal/gpu internal/kernel internal/source internal/tail internal/host internal/run internal/checkpoint", false},
 	{3, "internal/remote", "internal/shell internal/source internal/remote/sshconfig", false},
 	{2, "internal/remote/sshconfig", "", true},
 	{4, "internal/remote/sshdtest", "", true}, // runs servers for tests

@@ -24,6 +24,7 @@ func runFlags(f *flags, o *source.Options) {
 	f.StringVar(&o.LabelColumn, "target", "", "label `column` to check in CSV, JSONL and Parquet samples")
 	f.IntVar(&o.Last, "last", 0, "parse only the last `n` lines (the whole log when not given)")
 	f.StringVar(&o.Artifacts, "artifacts", "", "artifact directory beside the target")
+	f.BoolVar(&o.AcceptNewHostKey, "accept-new-host-key", false, "take the key of an SSH host that is not known yet, and note it")
 }
 
 // badRun refuses values that mean nothing; 0 when all are good.

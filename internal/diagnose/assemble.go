@@ -252,20 +252,32 @@ func summary(d *report.Diagnosis) string {
 // nextCommands are commands that exist and run as printed: the proving lines,
 // and what the fixes name where the run's own machine is at hand.
 func nextCommands(d *report.Diagnosis, kind *source.Kind, ref string, machine bool) []string {
-	out := []string{}
+	out, host := []string{}, ""
+	if kind.Place != nil {
+		host = kind.Place(ref)
+	}
+	there := func(cmd string) string {
+		if host == "" {
+			return cmd
+		}
+		return "ssh " + quote(host) + " " + quote(cmd)
+	}
 	for _, f := range d.Fixes {
 		if f.Command != nil && f.Risk == report.Safe && machine {
-			out = append(out, *f.Command)
+			out = append(out, there(*f.Command))
 		}
 	}
-	if len(d.EvidenceRefs) > 0 && d.EvidenceRefs[0].Line > 0 && (kind.Scheme == "file" || kind.Scheme == "artifacts") && ref != "-" {
+	if len(d.EvidenceRefs) > 0 && d.EvidenceRefs[0].Line > 0 && (kind.Scheme == "file" || kind.Scheme == "artifacts" || kind.Scheme == "ssh") && ref != "-" {
 		e := d.EvidenceRefs[0]
 		path := ref
-		if kind.Scheme == "artifacts" {
-			path = strings.TrimSuffix(ref, "/") + "/" + e.File
+		if host != "" {
+			path = strings.TrimPrefix(strings.TrimPrefix(ref, host+":"), "~/") // ssh begins in the home
+		}
+		if kind.Scheme == "artifacts" || host != "" && !strings.HasSuffix(path, "/"+e.File) && path != e.File {
+			path = strings.TrimSuffix(path, "/") + "/" + e.File
 		}
 		if !strings.HasSuffix(path, ".gz") && !strings.HasSuffix(path, ".zst") && !strings.ContainsAny(ref, "*?[") {
-			out = append(out, fmt.Sprintf("sed -n '%d,%dp' %s", max(1, e.Line-20), e.Line+20, quote(path)))
+			out = append(out, there(fmt.Sprintf("sed -n '%d,%dp' %s", max(1, e.Line-20), e.Line+20, quote(path))))
 		}
 	}
 	if len(out) > 5 {

@@ -98,6 +98,7 @@ func (d *Doctor) look(ctx context.Context, r Request) (*casefile.File, *source.K
 	if err != nil {
 		return nil, nil, "", err
 	}
+	r.Options.Words = d.Book.Words
 	src, err := kind.Open(ctx, ref, r.Options)
 	if err != nil {
 		return nil, nil, "", err

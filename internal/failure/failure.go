@@ -110,6 +110,18 @@ func NewBook(classes ...*Class) (*Book, error) {
 	return b, err
 }
 
+// Words are the literals of all signs of a cause or symptom, and the first line
+// of Python's tracebacks: what to search for in a log that cannot be read whole.
+func (b *Book) Words() []string {
+	words := []string{"Traceback (most recent call last)"}
+	for _, s := range b.Signs {
+		if s.Role == report.RoleCause || s.Role == report.RoleSymptom {
+			words = append(words, s.Literals...)
+		}
+	}
+	return words
+}
+
 // Class returns the class of an id, or nil.
 func (b *Book) Class(id report.Class) *Class { return b.byID[id] }
 

@@ -16,7 +16,7 @@ import (
 // describe writes the lines of an update: the skill's progress line or those of
 // a job, the line under it, and every fifth look or when something happened the summary.
 func (w *Watch) describe(u *report.Update, was time.Duration, failed error) {
-	stamp := fmt.Sprintf("[%s] ", u.At.Format("15:04:05"))
+	stamp := w.place() + fmt.Sprintf("[%s] ", u.At.Format("15:04:05"))
 	first := stamp + w.progress(failed)
 	heading, job := w.jobLines(u.At, failed)
 	alarm := ""
@@ -60,6 +60,17 @@ func (w *Watch) describe(u *report.Update, was time.Duration, failed error) {
 	if u.End == nil && (len(u.Events) > 0 || w.polls%summaryEvery == 0) && w.polls > 1 {
 		u.Summary = w.summary(u)
 	}
+}
+
+// place is what stands before the line of a run on another machine.
+func (w *Watch) place() string {
+	if w.kind.Place == nil {
+		return ""
+	}
+	if host := w.kind.Place(w.ref); host != "" {
+		return "[" + host + "] "
+	}
+	return ""
 }
 
 // worst is the gravest anomaly that an update opens or makes worse.

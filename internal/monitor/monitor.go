@@ -73,7 +73,9 @@ func (m *Monitor) Open(ctx context.Context, r Request, told *Told) (*Watch, erro
 		return nil, err
 	}
 	r.fill(kind)
-	src, err := kind.Open(ctx, ref, r.Options)
+	opt := r.Options
+	opt.Words = m.Book.Words
+	src, err := kind.Open(ctx, ref, opt)
 	if err != nil {
 		return nil, fmt.Errorf("monitor: %w", err)
 	}

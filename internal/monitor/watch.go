@@ -116,6 +116,11 @@ func (w *Watch) judge(ctx context.Context, at time.Time, failed error) *report.U
 	if failed == nil {
 		w.blind = 0
 	}
+	if w.blind == 1 {
+		w.file.Gaps = append(w.file.Gaps, run.Gap{
+			What: "the run from " + at.UTC().Format(time.RFC3339) + " on, for a while", Why: failed.Error(), Ask: "nothing if a later look saw it; else a copy of the log",
+		})
+	}
 	w.file.Pulse.Last = w.req.Once
 	end := judge.Ended(w.m.Book, w.file)
 	over := end.State.Ended() || w.req.Once

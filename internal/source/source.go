@@ -41,6 +41,12 @@ type Options struct {
 	Project     string
 	Region      string
 
+	// AcceptNewHostKey takes the key of a host that SSH does not know yet.
+	AcceptNewHostKey bool `json:",omitempty"`
+	// Words gives words of failures, in any case, for a source that has to search for
+	// them where a log lies because it is too large to be brought here; may be nil.
+	Words func() []string `json:"-"`
+
 	// Watch says that the target is looked at again and again. A log that is not
 	// there yet is then a gap, not an error, and one look gives a bounded number of
 	// bytes (run.Observation.More says that there are more).
@@ -60,6 +66,9 @@ type Kind struct {
 	// Doctor says what this machine lets the kind see; nil where nothing can be in
 	// the way. Its checks run at once and end with ctx (see Examine).
 	Doctor func(ctx context.Context) []Check
+
+	// Place names the machine that a target is on, "user@host"; nil or "" for this one.
+	Place func(ref string) string
 }
 
 // Registry is the list of kinds; its order says who claims a bare target first.

@@ -4,12 +4,14 @@ package all
 import (
 	"context"
 
+	"github.com/trainmedic/trainmedic/internal/remote"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts"
 	"github.com/trainmedic/trainmedic/internal/source/file"
 	"github.com/trainmedic/trainmedic/internal/source/mlflow"
 	"github.com/trainmedic/trainmedic/internal/source/process"
 	"github.com/trainmedic/trainmedic/internal/source/slurm"
+	"github.com/trainmedic/trainmedic/internal/source/ssh"
 	"github.com/trainmedic/trainmedic/internal/source/tensorboard"
 	"github.com/trainmedic/trainmedic/internal/source/vertex"
 	"github.com/trainmedic/trainmedic/internal/source/wandb"
@@ -20,16 +22,19 @@ import (
 func Kinds() source.Registry {
 	dir := artifacts.Kind()
 	log := file.Kind(dir)
-	remote := source.Remote{} // no other machine is reached yet
+	pool := &remote.Pool{}
+	over := ssh.Kind(pool, artifacts.Over, dir)
+	far := source.Remote{Dial: pool.Dial, Logs: over}
 	return source.Registry{
 		dir,
 		vertex.Pipeline(dir),
 		vertex.Training(dir),
 		wandb.Kind(dir),
+		over, // before log: it claims user@host:*.log
 		log,
-		process.PID(dir, remote),
-		process.Name(dir, remote),
-		slurm.Kind(log, dir, remote),
+		process.PID(dir, far),
+		process.Name(dir, far),
+		slurm.Kind(log, dir, far),
 		besides(tensorboard.Kind(), dir),
 		besides(mlflow.Kind(), dir),
 		file.Traceback(),

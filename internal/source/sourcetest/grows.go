@@ -20,6 +20,13 @@ import (
 // log was rotated between two looks. open opens the target, to be watched.
 func Grows(t *testing.T, name string, open func(t *testing.T, dir string) source.Source) {
 	t.Helper()
+	GrowsOften(t, 60, name, open)
+}
+
+// GrowsOften is Grows with a number of tries for each way to rotate, for a
+// source whose looks take long.
+func GrowsOften(t *testing.T, tries int, name string, open func(t *testing.T, dir string) source.Source) {
+	t.Helper()
 	for how, rotate := range map[string]func(path string, n int) error{
 		"appended": nil, "renamed": renamed, "copied and truncated": truncated,
 	} {
@@ -29,7 +36,7 @@ func Grows(t *testing.T, name string, open func(t *testing.T, dir string) source
 				g.path = filepath.Join(g.dir, name)
 				return g.run(name)
 			}
-			if err := quick.Check(check, &quick.Config{MaxCount: 60}); err != nil {
+			if err := quick.Check(check, &quick.Config{MaxCount: tries}); err != nil {
 				t.Error(err)
 			}
 		})
