@@ -35,9 +35,6 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 		if f := t.reject(req); f != nil {
 			return failure(*f), nil
 		}
-		if form := s.cfg.Sources.NotBuilt(req.GetString("target", "")); form != "" {
-			return failure(s.explain(fmt.Errorf("%s is not supported in this version: %w", form, source.ErrBadTarget))), nil
-		}
 		if !t.watches {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, s.cfg.Deadline)

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/trainmedic/trainmedic/internal/source"
 )
 
@@ -54,14 +52,11 @@ func resolve(f *flags, byFlag func() []string, kinds source.Registry) (string, i
 	case targets[0] == "":
 		return "", f.fail("the target is empty. %s", formsText(kinds))
 	}
-	if form := kinds.NotBuilt(targets[0]); form != "" {
-		return "", f.fail("%s is not supported in this version. %s", form, formsText(kinds))
-	}
 	return targets[0], 0
 }
 
-// targetFlags defines the flags that name a target: those of the kinds, and
-// those of the kinds to come. The returned function collects the targets given.
+// targetFlags defines the flags of the kinds that name a target. The returned
+// function collects the targets given.
 func targetFlags(f *flags, kinds source.Registry) func() []string {
 	var given []func() (string, bool)
 	text := func(scheme, name, doc string) {
@@ -79,12 +74,6 @@ func targetFlags(f *flags, kinds source.Registry) func() []string {
 			text(k.Scheme, name, k.Doc)
 		}
 	}
-	for _, name := range source.Later {
-		if name != "ssh" && f.Lookup(name) == nil {
-			text(name, name, "")
-			f.hide(name)
-		}
-	}
 	return func() []string {
 		var out []string
 		for _, g := range given {
@@ -94,12 +83,4 @@ func targetFlags(f *flags, kinds source.Registry) func() []string {
 		}
 		return out
 	}
-}
-
-func (f *flags) hide(name string) {
-	f.VisitAll(func(g *pflag.Flag) {
-		if g.Name == name {
-			g.Hidden = true
-		}
-	})
 }

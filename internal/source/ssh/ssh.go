@@ -13,7 +13,6 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/remote"
@@ -98,9 +97,8 @@ func claim(ref string) bool {
 	if _, err := os.Lstat(ref); err == nil || !bare.MatchString(ref) {
 		return false
 	}
-	scheme, _, _ := strings.Cut(ref, ":")
 	_, err := parse(ref)
-	return err == nil && !slices.Contains(source.Later, scheme)
+	return err == nil
 }
 
 // place is the host of a target.
