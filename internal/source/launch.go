@@ -7,8 +7,11 @@ import "io"
 // it writes to its log itself, so that it goes on when nobody watches any more.
 type Launch struct {
 	Args     []string  // the command and its arguments
+	Path     string    // the program's file; "" to look the first argument up
 	Dir      string    // where it works; "" for the folder of this process
+	Env      []string  // its environment; nil for that of this process
 	LogDir   string    // where the log of its output is made; "" for the temporary folder
+	Log      string    // an existing file that its output is appended to, instead of a new one; no link is followed
 	Terminal io.Writer // gets its output too, as it comes; may be nil
 	End      bool      // end the run when the context of the start ends; else it goes on
 }

@@ -19,3 +19,6 @@ func signalGroup(pid int, _ syscall.Signal) {
 
 // waitStatus is an exit code; there is no more to tell.
 func waitStatus(n int) syscall.WaitStatus { return syscall.WaitStatus{ExitCode: uint32(n)} }
+
+// noFollow has no meaning here.
+const noFollow = 0

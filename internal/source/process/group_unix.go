@@ -14,3 +14,6 @@ func signalGroup(pid int, sig syscall.Signal) {
 
 // waitStatus is a wait status that the kernel told as a number.
 func waitStatus(n int) syscall.WaitStatus { return syscall.WaitStatus(n) }
+
+// noFollow keeps an open from following a link.
+const noFollow = syscall.O_NOFOLLOW

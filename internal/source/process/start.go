@@ -42,7 +42,10 @@ func Start(ctx context.Context, l source.Launch, opt source.Options, beside *sou
 	if len(l.Args) == 0 {
 		return nil, fmt.Errorf("process: no command to start: %w", source.ErrBadTarget)
 	}
-	path, err := exec.LookPath(l.Args[0])
+	path, err := l.Path, error(nil)
+	if path == "" {
+		path, err = exec.LookPath(l.Args[0])
+	}
 	if err != nil {
 		return nil, startError(l.Args[0], err)
 	}
@@ -95,9 +98,12 @@ func startError(name string, err error) error {
 	return fmt.Errorf("process: start %s: %w", name, err)
 }
 
-// newLog makes the file for the run's output; it is named for the program or the
-// script, and no older one is written over.
+// newLog opens the file for the run's output. A new one is named for the program
+// or the script, and no older one is written over.
 func newLog(l source.Launch) (*os.File, error) {
+	if l.Log != "" {
+		return os.OpenFile(l.Log, os.O_WRONLY|os.O_APPEND|noFollow, 0)
+	}
 	name := filepath.Base(l.Args[0])
 	for _, a := range l.Args[1:] {
 		if strings.HasSuffix(a, ".py") || strings.HasSuffix(a, ".sh") {
@@ -137,9 +143,9 @@ func launch(path string, l source.Launch, log *os.File) (*os.Process, stat, erro
 		return nil, stat{}, err
 	}
 	defer null.Close()
-	env := os.Environ()
-	if _, set := os.LookupEnv("PYTHONUNBUFFERED"); !set { // into a file Python writes blocks of 8 KB, and keeps the last one when it is killed
-		env = append(env, "PYTHONUNBUFFERED=1")
+	env := l.Env
+	if _, set := os.LookupEnv("PYTHONUNBUFFERED"); env == nil && !set { // into a file Python writes blocks of 8 KB, and keeps the last one when it is killed
+		env = append(os.Environ(), "PYTHONUNBUFFERED=1")
 	}
 	p, err := os.StartProcess(path, l.Args, &os.ProcAttr{Dir: l.Dir, Env: env, Files: []*os.File{null, log, log}, Sys: ownGroup()})
 	if err != nil {
