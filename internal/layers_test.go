@@ -19,17 +19,18 @@ var floors = []struct {
 	may      string // beside the standard library
 	std      bool   // nothing but the standard library and what may names
 }{
-	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect", false},
+	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect internal/gate/person", false},
 	{9, "bench/cmd/*", "bench/*", false}, // measures the built program from outside
 	{8, "bench/*", "", false},
 	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references", false},
-	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/redact", false},
+	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/gate/person internal/report internal/plot internal/source internal/redact", false},
 	{7, "internal/diagnose", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact", false},
 	{7, "internal/monitor", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact internal/gate", false},
 	{6, "internal/failure/all", "internal/failure internal/failure/*", false},
 	{6, "internal/judge", "internal/failure internal/casefile internal/report internal/run", false},
 	{5, "internal/source/all", "internal/source internal/source/* internal/remote", false},
-	{5, "internal/gate/effect", "internal/gate internal/source/* internal/report", false},
+	{5, "internal/gate/effect", "internal/gate internal/source/* internal/report internal/shell internal/source internal/checkpoint internal/redact", false},
+	{5, "internal/gate/person", "internal/gate internal/source/process", false},
 	{5, "internal/failure/failuretest", "internal/failure internal/failure/all internal/casefile internal/report internal/run", false},
 	{5, "internal/failure/*", "internal/failure internal/casefile internal/report internal/run", false},
 	{4, "internal/failure", "internal/casefile internal/scan internal/report internal/run", false},
@@ -54,7 +55,7 @@ var floors = []struct {
 	{2, "internal/tail", "internal/run internal/report", false},
 	{2, "internal/logformat", "internal/run internal/report", false},
 	{2, "internal/source", "internal/shell internal/run internal/report", false},
-	{2, "internal/gate", "internal/run internal/report", false},
+	{3, "internal/gate", "internal/run internal/report internal/source internal/redact", false},
 	{2, "internal/checkpoint", "internal/run internal/report", false},
 	{2, "internal/redact", "internal/run internal/report", false},
 	{2, "internal/plot", "internal/run internal/report", false},
