@@ -1,0 +1,415 @@
+package effect_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainmedic/trainmedic/internal/gate"
+	"github.com/trainmedic/trainmedic/internal/gate/effect"
+	"github.com/trainmedic/trainmedic/internal/source/all"
+	"github.com/trainmedic/trainmedic/internal/source/process"
+)
+
+// bench is a gate over real effects.
+type bench struct {
+	*gate.Gate
+	t       *testing.T
+	decider *gate.Decider
+	effects *effect.Effects
+}
+
+func newBench(t *testing.T, e *effect.Effects) *bench {
+	t.Helper()
+	e.Sources, e.Start, e.Dir, e.Grace = all.Kinds(), all.Start, t.TempDir(), 2*time.Second
+	g, d, err := gate.Open(t.TempDir(), gate.Policy{On: true}, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	return &bench{g, t, d, e}
+}
+
+// refused wants a proposal to be refused, and why.
+func (b *bench) refused(p gate.Proposal, kind string) {
+	b.t.Helper()
+	r, ruling, err := b.Propose(b.t.Context(), p)
+	if why, ok := errors.AsType[gate.Refusal](err); !ok || why.Kind != kind {
+		b.t.Errorf("%s: got %s %v %v, want a refusal of kind %s", p.Action, ruling, r.Does, err, kind)
+	}
+}
+
+// done proposes, decides as a person where one is asked, and has it done.
+func (b *bench) done(p gate.Proposal, want gate.Ruling) (gate.Record, gate.Outcome) {
+	b.t.Helper()
+	r, ruling, err := b.Propose(b.t.Context(), p)
+	if err != nil || ruling != want {
+		b.t.Fatalf("%s: got %s, %v; want %s", p.Action, ruling, err, want)
+	}
+	if ruling == gate.Ask {
+		if _, err := b.decider.Decide(gate.Decision{ID: r.ID, Digest: r.Digest, Yes: true, By: "a person"}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	r, out, err := b.Execute(b.t.Context(), "", r.ID, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if out.Run != nil {
+		b.t.Cleanup(func() {
+			if k, err := process.Know(out.Run.PID()); err == nil && k.Lives() {
+				syscall.Kill(-out.Run.PID(), syscall.SIGKILL)
+			}
+			<-out.Run.Done()
+		})
+	}
+	return r, out
+}
+
+// job is a real process with a log, as a shell's job is.
+type job struct {
+	*exec.Cmd
+	dir, log string
+	over     chan struct{}
+}
+
+func start(t *testing.T, script string, args ...string) *job {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "train.sh")
+	if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return begin(t, dir, append([]string{"sh", "train.sh"}, args...)...)
+}
+
+func begin(t *testing.T, dir string, argv ...string) *job {
+	t.Helper()
+	j := &job{Cmd: exec.Command(argv[0], argv[1:]...), dir: dir, log: filepath.Join(dir, "train.log"), over: make(chan struct{})}
+	out, err := os.OpenFile(j.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	j.Dir, j.Stdout, j.Stderr, j.SysProcAttr = dir, out, out, &syscall.SysProcAttr{Setpgid: true}
+	j.Env = append(os.Environ(), "RUN_COLOR=blue", "WANDB_API_KEY="+strings.Repeat("a1b2", 10))
+	if err := j.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { j.Wait(); close(j.over) }()
+	t.Cleanup(j.kill)
+	j.says(t, "ready")
+	return j
+}
+
+func (j *job) kill() {
+	syscall.Kill(-j.Process.Pid, syscall.SIGKILL)
+	<-j.over
+}
+
+// says waits until the log holds a text.
+func (j *job) says(t *testing.T, text string) {
+	t.Helper()
+	eventually(t, func() bool {
+		b, _ := os.ReadFile(j.log)
+		return strings.Contains(string(b), text)
+	})
+}
+
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("it does not come about")
+		}
+	}
+}
+
+func (j *job) target() string { return fmt.Sprintf("pid:%d", j.Process.Pid) }
+
+const waits = "echo ready $RUN_COLOR $EXTRA $1 in $(pwd); while :; do sleep 600; done\n"
+
+func TestARunIsStartedAgainAsItWas(t *testing.T) {
+	b := newBench(t, &effect.Effects{})
+	j := start(t, "echo ready $RUN_COLOR in $(pwd); while :; do sleep 600; done\n")
+	p := gate.Proposal{Run: "w1", Target: j.target(), Action: gate.Restart}
+	b.refused(p, "not_remembered")
+	b.effects.Remember("w1", j.Process.Pid, nil)
+	b.refused(p, "still_runs")
+	j.kill()
+	if err := os.Remove(j.log); err != nil { // so that what it says is new
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(j.log, []byte("before\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, out := b.done(p, gate.Allow)
+	if out.Run == nil || out.Run.Log() != j.log || r.State != gate.Done || out.Watch != "w1" {
+		t.Fatalf("%+v, %+v", r, out)
+	}
+	j.says(t, "before\nready blue in "+j.dir)
+	again := process.Args(out.Run.PID())
+	if d := cmp.Diff([]string{"sh", "train.sh"}, again); d != "" {
+		t.Error(d)
+	}
+	text := strings.Join(r.Does, "\n")
+	if strings.Contains(text, "a1b2a1b2") || !strings.Contains(text, "sh train.sh") || !strings.Contains(text, j.dir) {
+		t.Error(text)
+	}
+	b.refused(p, "still_runs")
+	p.Run = "another name of it"
+	b.refused(p, "still_runs")
+}
+
+func TestAScriptThatChangedAsksAPerson(t *testing.T) {
+	b := newBench(t, &effect.Effects{})
+	j := start(t, waits)
+	b.effects.Remember("w1", j.Process.Pid, nil)
+	j.kill()
+	p := gate.Proposal{Run: "w1", Action: gate.Restart, Principal: "agent"}
+	script := filepath.Join(j.dir, "train.sh")
+	if err := os.WriteFile(script, []byte("echo pwned\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, ruling, err := b.Propose(t.Context(), p)
+	if err != nil || ruling != gate.Ask || !strings.Contains(r.Changed, "train.sh changed") {
+		t.Fatalf("%s %v %+v", ruling, err, r)
+	}
+	if _, err := b.decider.Decide(gate.Decision{ID: r.ID, Digest: r.Digest, Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(script, []byte("echo pwned twice\n"), 0o644); err != nil { // after the person looked
+		t.Fatal(err)
+	}
+	_, _, err = b.Execute(t.Context(), "agent", r.ID, nil)
+	if why, ok := errors.AsType[gate.Refusal](err); !ok || why.Kind != "target_changed" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestACommandThatWasChangedAsks(t *testing.T) {
+	b := newBench(t, &effect.Effects{})
+	j := start(t, waits)
+	b.effects.Remember("w1", j.Process.Pid, nil)
+	j.kill()
+	p := gate.Proposal{Run: "w1", Action: gate.RestartWith}
+	for _, bad := range []gate.Args{
+		{}, {Command: []string{""}}, {Command: []string{"sh", "-c", "echo \u202e"}}, {Command: []string{"sh", "a\x00b"}}, {Command: []string{"sh", "a\nb"}},
+		{Command: []string{"sh", "\u200b"}}, {Command: []string{"sh", strings.Repeat("x", 9000)}}, {Command: slices.Repeat([]string{"x"}, 300)},
+		{Command: []string{"sh"}, Env: map[string]string{"A=B": "c"}}, {Command: []string{"sh"}, Env: map[string]string{"A": "\x1b[2J"}},
+	} {
+		p.Args = bad
+		b.refused(p, "bad_arguments")
+	}
+	p.Args = gate.Args{Command: []string{"no-such-program-at-all"}}
+	b.refused(p, "gone")
+	p.Args = gate.Args{Command: []string{"sh", "train.sh", "--resume=$(touch never)"}, Env: map[string]string{"EXTRA": "more", "RUN_COLOR": "red"}}
+	r, _ := b.done(p, gate.Ask)
+	j.says(t, "ready red more --resume=$(touch never) in "+j.dir)
+	text := strings.Join(r.Does, "\n")
+	for _, want := range []string{"sh train.sh '--resume=$(touch never)'", "and EXTRA=more", "and RUN_COLOR=red", "instead of: sh train.sh"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("a person does not see %q in\n%s", want, text)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(j.dir, "never")); err == nil {
+		t.Error("a shell has seen the arguments")
+	}
+}
+
+func TestTheWriterOfALogIsRemembered(t *testing.T) {
+	b := newBench(t, &effect.Effects{})
+	j := start(t, "echo ready; while :; do sleep 600; done\n")
+	b.effects.Remember("w1", 0, []string{j.log})
+	j.kill()
+	if _, out := b.done(gate.Proposal{Run: "w1", Target: "file:" + j.log, Action: gate.Restart}, gate.Allow); out.Run.Log() != j.log {
+		t.Error(out.Run.Log())
+	}
+}
+
+func TestAWholeRunIsEnded(t *testing.T) {
+	const stubborn = `trap '' TERM
+setsid sh -c 'trap "" TERM; echo far $$ > far; while :; do sleep 1; done' &
+while [ ! -s far ]; do sleep 0.05; done
+echo ready; while :; do sleep 1; done
+`
+	b := newBench(t, &effect.Effects{})
+	for name, script := range map[string]string{"it goes when asked": waits, "it has to be killed, and one below it that left its group": stubborn} {
+		t.Run(name, func(t *testing.T) {
+			j := start(t, script)
+			r, _ := b.done(gate.Proposal{Target: j.target(), Action: gate.Terminate}, gate.Ask)
+			if r.State != gate.Done {
+				t.Fatalf("%+v", r)
+			}
+			<-j.over
+			far, _ := os.ReadFile(filepath.Join(j.dir, "far"))
+			var pid int
+			if n, _ := fmt.Sscan(strings.TrimPrefix(string(far), "far "), &pid); n == 1 {
+				if k, err := process.Know(pid); err == nil && k.Lives() {
+					syscall.Kill(pid, syscall.SIGKILL)
+					t.Errorf("process %d, which left the group, lives: %s", pid, r.Outcome)
+				}
+			}
+			b.refused(gate.Proposal{Target: j.target(), Action: gate.Terminate}, "gone")
+		})
+	}
+}
+
+func TestWhatIsNotEnded(t *testing.T) {
+	b := newBench(t, &effect.Effects{})
+	for target, kind := range map[string]string{
+		"pid:1": "own_process", fmt.Sprintf("pid:%d", os.Getpid()): "own_process", fmt.Sprintf("pid:%d", os.Getppid()): "own_process",
+		"pid:0": "gone", "pid:-1": "gone", "pid:999999999": "gone", "file:train.log": "bad_target", "pid:12; rm": "bad_target",
+	} {
+		b.refused(gate.Proposal{Target: target, Action: gate.Terminate}, kind)
+	}
+}
+
+func TestAPIDThatWasUsedAgain(t *testing.T) {
+	b := newBench(t, &effect.Effects{})
+	j := start(t, waits)
+	p := gate.Proposal{Target: j.target(), Action: gate.Terminate, Principal: "agent"}
+	r, _, err := b.Propose(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.decider.Decide(gate.Decision{ID: r.ID, Digest: r.Digest, Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	j.kill()
+	if _, _, err := b.Execute(t.Context(), "agent", r.ID, nil); err == nil {
+		t.Error("it was done though its process had gone")
+	}
+	if k := (process.Known{PID: os.Getpid(), Start: "1"}); k.Lives() {
+		t.Error("a PID with another start is taken for the same process")
+	}
+}
+
+func TestACheckpointIsPointedAt(t *testing.T) {
+	whole := func(t *testing.T, path string) {
+		t.Helper()
+		header := `{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`
+		b := append([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}, header...)
+		if err := os.WriteFile(path, append(b, make([]byte, 8)...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newBench(t, &effect.Effects{})
+	dir := t.TempDir()
+	good, torn, link := filepath.Join(dir, "step_100.safetensors"), filepath.Join(dir, "step_200.safetensors"), filepath.Join(dir, "last.safetensors")
+	whole(t, good)
+	if err := os.WriteFile(torn, []byte{200, 0, 0, 0, 0, 0, 0, 0, '{'}, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := gate.Proposal{Action: gate.Repoint, Args: gate.Args{Checkpoint: good}}
+	b.refused(p, "no_pointer")
+	if err := os.Symlink("step_200.safetensors", link); err != nil {
+		t.Fatal(err)
+	}
+	for path, kind := range map[string]string{torn: "not_complete", link: "not_complete", filepath.Join(dir, "nothing"): "not_complete", "step_100.safetensors": "bad_arguments", "": "bad_arguments"} {
+		b.refused(gate.Proposal{Action: gate.Repoint, Args: gate.Args{Checkpoint: path}}, kind)
+	}
+	r, _ := b.done(p, gate.Allow)
+	if to, err := os.Readlink(link); err != nil || to != "step_100.safetensors" || !strings.Contains(r.Outcome, "step_200") {
+		t.Errorf("%s, %v: %s", to, err, r.Outcome)
+	}
+	b.refused(p, "done_already")
+
+	tag := filepath.Join(dir, "latest")
+	if err := errors.Join(os.Remove(link), os.WriteFile(tag, []byte("global_step200\n"), 0o640)); err != nil {
+		t.Fatal(err)
+	}
+	b.done(p, gate.Allow)
+	if text, err := os.ReadFile(tag); err != nil || string(text) != "step_100.safetensors" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if st, err := os.Stat(tag); err != nil || st.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", st.Mode(), err)
+	}
+}
+
+func TestEvidenceIsFetched(t *testing.T) {
+	b := newBench(t, &effect.Effects{})
+	log := filepath.Join(t.TempDir(), "train.log")
+	if err := os.WriteFile(log, []byte("step 1 loss=2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := b.done(gate.Proposal{Target: "file:" + log, Action: gate.FetchEvidence}, gate.Allow)
+	got, err := filepath.Glob(filepath.Join(b.effects.Dir, "evidence", "*", "*"))
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%v, %v: %s", got, err, r.Outcome)
+	}
+	if text, err := os.ReadFile(got[0]); err != nil || string(text) != "step 1 loss=2\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	b.refused(gate.Proposal{Target: "", Action: gate.FetchEvidence}, "bad_target")
+}
+
+// controller answers as scontrol does.
+type controller struct {
+	submitted string
+	asked     []string
+}
+
+func (*controller) Host() string { return "" }
+
+func (c *controller) Run(_ context.Context, argv ...string) ([]byte, error) {
+	line := strings.Join(argv, " ")
+	c.asked = append(c.asked, line)
+	if strings.HasPrefix(line, "scontrol show job") {
+		return []byte("JobId=77 JobName=train big UserId=ann(1000) JobState=RUNNING Reason=None SubmitTime=" + c.submitted + " Command=/home/ann/run.sbatch WorkDir=/home/ann\n"), nil
+	}
+	return nil, nil
+}
+
+func TestASLURMJobIsCancelled(t *testing.T) {
+	c := &controller{submitted: "2026-11-30T10:00:00"}
+	b := newBench(t, &effect.Effects{Shell: c})
+	p := gate.Proposal{Target: "slurm:77", Action: gate.CancelSLURM, Principal: "agent"}
+	r, _, err := b.Propose(t.Context(), p)
+	if err != nil || !strings.Contains(strings.Join(r.Does, "\n"), `"train big" of ann(1000), now RUNNING`) {
+		t.Fatalf("%v %v", r.Does, err)
+	}
+	if _, err := b.decider.Decide(gate.Decision{ID: r.ID, Digest: r.Digest, Yes: true}); err != nil {
+		t.Fatal(err)
+	}
+	c.submitted = "2026-11-30T11:00:00" // the number was used again
+	if _, _, err := b.Execute(t.Context(), "agent", r.ID, nil); err == nil || slices.Contains(c.asked, "scancel 77") {
+		t.Errorf("another job was cancelled: %v", err)
+	}
+	p.Principal = ""
+	b.done(p, gate.Ask)
+	p.Action = gate.RequeueSLURM
+	b.done(p, gate.Ask)
+	if !slices.Contains(c.asked, "scancel 77") || !slices.Contains(c.asked, "scontrol requeue 77") {
+		t.Errorf("%q", c.asked)
+	}
+	for _, bad := range []string{"slurm:77; rm", "slurm:", "slurm:-u", "slurm:77,78", "pid:7 7"} {
+		b.refused(gate.Proposal{Target: bad, Action: gate.CancelSLURM}, "bad_target")
+	}
+}
+
+func TestWhatIsNotSupportedYetSaysSo(t *testing.T) {
+	b := newBench(t, &effect.Effects{})
+	b.refused(gate.Proposal{Target: "vertex-training:1", Action: gate.CancelVertex}, "not_supported")
+	b.refused(gate.Proposal{Target: "pid:1", Action: "format_disk"}, "no_such_action")
+	if _, err := b.effects.Do(t.Context(), gate.Permit{}); err == nil {
+		t.Error("a permit that nobody gave is taken")
+	}
+}
