@@ -78,7 +78,7 @@ func (d *Desk) Start(r Request) (string, error) {
 			return "", fmt.Errorf("monitor: %w", err)
 		}
 	}
-	return id, d.sit(id, r)
+	return id, d.sit(id, r, nil)
 }
 
 // idOf names a watch by its target and options.
@@ -92,8 +92,9 @@ func idOf(r Request) string {
 	return "w" + hex.EncodeToString(sum[:6])
 }
 
-// sit gives a watch its seat; d.mu MUST be held.
-func (d *Desk) sit(id string, r Request) error {
+// sit gives a watch its seat; revived is the action that begins it anew, nil when
+// there is none. d.mu MUST be held.
+func (d *Desk) sit(id string, r Request, revived *Acted) error {
 	most := cmp.Or(d.Most, usualMost)
 	if len(d.seats) >= most { // those that have ended lie on disk: who asks for one gets it back
 		maps.DeleteFunc(d.seats, func(_ string, s *seat) bool { return s.over() })
@@ -113,7 +114,7 @@ func (d *Desk) sit(id string, r Request) error {
 		return fmt.Errorf("monitor: state directory: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &seat{id: id, dir: dir, req: r, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), journal: &journal{next: 1}}
+	s := &seat{id: id, dir: dir, req: r, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), journal: &journal{next: 1}, acted: make(chan Acted), revived: revived}
 	s.glance = readGlance(dir)
 	s.glance.Asked = time.Now()
 	if d.seats == nil {
@@ -171,10 +172,14 @@ func (d *Desk) own(ctx context.Context, s *seat, idle time.Duration) {
 	}
 	ended := s.report != nil
 	s.mu.Unlock()
+	if s.revived != nil {
+		d.goOn(ctx, s, told, idle)
+		return
+	}
 	if ended {
 		return
 	}
-	w, err := d.Monitor.Open(ctx, s.req, told)
+	w, err := d.Monitor.reopen(ctx, s.req, told, readCheck(s.dir))
 	if err != nil {
 		s.fail(err)
 		return
@@ -193,7 +198,7 @@ func (d *Desk) seat(id string) (*seat, error) {
 	if err != nil || idOf(r) != id {
 		return nil, fmt.Errorf("monitor: no watch %.20q: %w", id, source.ErrNotFound)
 	}
-	if err := d.sit(id, r); err != nil {
+	if err := d.sit(id, r, nil); err != nil {
 		return nil, err
 	}
 	return d.seats[id], nil
@@ -260,7 +265,7 @@ func (d *Desk) Resume() error {
 		if r, err := readRequest(dir); err == nil && idOf(r) == e.Name() && !r.Once {
 			d.mu.Lock()
 			if d.seats[e.Name()] == nil {
-				errs = append(errs, d.sit(e.Name(), r))
+				errs = append(errs, d.sit(e.Name(), r, nil))
 			}
 			d.mu.Unlock()
 		}

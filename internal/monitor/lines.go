@@ -89,7 +89,7 @@ func eventText(e *report.Event) string {
 	switch {
 	case a == nil && e.Kind == report.EventEnd:
 		return ""
-	case a == nil:
+	case a == nil, e.Kind == report.EventActed:
 		return e.Text
 	case e.Kind == report.EventClosed:
 		return fmt.Sprintf("%s recovered", a.Type)

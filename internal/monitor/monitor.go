@@ -26,6 +26,11 @@ type Monitor struct {
 	Sources source.Registry
 	// Conclude is the whole diagnosis of a case file, for a run that failed.
 	Conclude func(f *casefile.File, target, runID string, kind *source.Kind, ref string) *report.Diagnosis
+
+	// Remember notes how the process of a watch was started, or that which writes
+	// its logs; Settle enters whether an action helped. Both may be nil.
+	Remember func(watch string, pid int, logs []string)
+	Settle   func(action string, helped bool, what string) error
 }
 
 // Request names a run and says how to watch it. The zero value of what stands
@@ -97,7 +102,7 @@ func (m *Monitor) watch(r Request, kind *source.Kind, ref string, src source.Sou
 	f := casefile.New(m.Book.Matcher)
 	f.Framework, f.Task, f.Following = r.Options.Framework, r.Options.Task, true
 	f.Pulse.Interval = r.Interval
-	w := &Watch{m: m, req: r, kind: kind, ref: ref, src: src, file: f, pace: backoff{base: r.Interval, most: r.MaxInterval, fixed: r.NoBackoff}}
+	w := &Watch{m: m, name: r.RunID, req: r, kind: kind, ref: ref, src: src, file: f, pace: backoff{base: r.Interval, most: r.MaxInterval, fixed: r.NoBackoff}}
 	w.pace.reset()
 	if told != nil {
 		w.book.restore(told.Events)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type seat struct {
 	req     Request
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when the goroutine is gone
+	acted   chan Acted    // actions on the run
+	revived *Acted        // the action that began a watch anew that had ended
 
 	mu      sync.Mutex
 	journal *journal
@@ -49,6 +52,7 @@ const glanceEvery = time.Minute
 // ctx ends.
 func (s *seat) run(ctx context.Context, w *Watch, idle time.Duration) {
 	defer w.Close()
+	w.name, w.inbox = s.id, s.acted
 	for time.Since(s.askedAt()) < idle {
 		u, err := w.Next(ctx)
 		s.mu.Lock()
@@ -84,6 +88,11 @@ func (s *seat) note(u *report.Update, w *Watch) {
 	defer s.mu.Unlock()
 	s.report = u.End
 	failed = errors.Join(failed, s.journal.add(u.Events))
+	if w.check != nil && slices.ContainsFunc(u.Events, func(e report.Event) bool {
+		return e.Kind == report.EventActed || e.Kind == report.EventValidated || e.Kind == report.EventNotValidated
+	}) {
+		failed = errors.Join(failed, s.keepCheck(w.check))
+	}
 	g := &s.glance
 	g.Started, g.At, g.Polls, g.State = w.started, u.At, u.Poll, u.State
 	g.Next, g.Open = u.Next.Seconds(), u.Live.Open
@@ -105,6 +114,10 @@ func (s *seat) note(u *report.Update, w *Watch) {
 func (s *seat) keepReport(r *report.WatchReport, d *report.Diagnosis) error {
 	redact.Value(d)
 	_, err := report.WriteFile(s.dir, report.WatchArtifact, r)
+	if d != nil {
+		_, second := report.WriteFile(s.dir, report.CheckArtifact, d)
+		err = errors.Join(err, second)
+	}
 	if s.req.OutDir != "" {
 		err = errors.Join(err, writeBoth(s.req.OutDir, r, d))
 	}

@@ -16,6 +16,7 @@ import (
 // Watch looks at one run until it ends. It is not safe for concurrent use.
 type Watch struct {
 	m      *Monitor
+	name   string // under which its process is remembered
 	req    Request
 	kind   *source.Kind
 	ref    string
@@ -34,6 +35,9 @@ type Watch struct {
 	blind   int // looks in a row that saw nothing at all
 	state   report.TerminalState
 	diag    *report.Diagnosis
+	check   *check         // of the last action
+	inbox   <-chan Acted   // actions that others do on the run; nil when there are none
+	news    []report.Event // of actions, to be told with the next look
 }
 
 const (
@@ -59,6 +63,9 @@ func (w *Watch) Next(ctx context.Context) (*report.Update, error) {
 	if err != nil && w.polls == 0 {
 		return nil, err
 	}
+	if err == nil {
+		w.remember()
+	}
 	w.polls++
 	w.looks++
 	if w.started.IsZero() {
@@ -70,6 +77,11 @@ func (w *Watch) Next(ctx context.Context) (*report.Update, error) {
 func (w *Watch) wait(ctx context.Context) error {
 	d := time.Until(w.due)
 	if w.due.IsZero() || d <= 0 {
+		select {
+		case a := <-w.inbox:
+			w.GoOn(a)
+		default:
+		}
 		return ctx.Err()
 	}
 	t := time.NewTimer(d)
@@ -79,6 +91,9 @@ func (w *Watch) wait(ctx context.Context) error {
 		return nil
 	case <-w.ended:
 		w.ended = nil
+		return nil
+	case a := <-w.inbox:
+		w.GoOn(a)
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -137,7 +152,9 @@ func (w *Watch) judge(ctx context.Context, at time.Time, failed error) *report.U
 		stood := w.book.tells(report.AnomalyStalled) && end.State != report.StateSucceeded
 		seen = slices.DeleteFunc(seen, func(a report.Anomaly) bool { return a.Type == report.AnomalyStalled && !stood })
 	}
-	u.Events = w.book.take(at, seen, over)
+	u.Events = append(w.news, w.book.take(at, seen, over)...)
+	w.news = nil
+	u.Events = append(u.Events, w.validate(at, end.State, u.Events)...)
 	before := w.at
 	w.at = positionOf(w.file)
 	if w.looks > 1 && before.state != w.at.state {
@@ -219,3 +236,6 @@ func (w *Watch) Open() []report.Anomaly { return w.book.current() }
 
 // Type is the target_type of the artifact.
 func (w *Watch) Type() string { return w.kind.Type }
+
+// Name is what the watch's process is remembered under.
+func (w *Watch) Name() string { return w.name }

@@ -95,11 +95,16 @@ const (
 	EventClosed EventKind = "anomaly-closed"
 	EventState  EventKind = "state-changed"
 	EventEnd    EventKind = "ended"
+
+	// What came of an action.
+	EventActed        EventKind = "action-taken"
+	EventValidated    EventKind = "fix-validated"
+	EventNotValidated EventKind = "fix-not-validated"
 )
 
 // Event is one thing worth telling of a watch.
 type Event struct {
-	Kind    EventKind `json:"kind" jsonschema:"enum=anomaly-opened,enum=anomaly-worse,enum=anomaly-closed,enum=state-changed,enum=ended"`
+	Kind    EventKind `json:"kind" jsonschema:"enum=anomaly-opened,enum=anomaly-worse,enum=anomaly-closed,enum=state-changed,enum=ended,enum=action-taken,enum=fix-validated,enum=fix-not-validated"`
 	At      string    `json:"at" jsonschema:"format=date-time"`
 	Text    string    `json:"text"`
 	Anomaly *Anomaly  `json:"anomaly,omitempty"`
@@ -107,7 +112,7 @@ type Event struct {
 
 // Urgent reports whether a person who sleeps wants to know.
 func (e *Event) Urgent() bool {
-	return e.Kind == EventEnd || e.Anomaly != nil && e.Anomaly.Grave()
+	return e.Kind == EventEnd || e.Kind == EventNotValidated || e.Anomaly != nil && e.Anomaly.Grave()
 }
 
 // Update is what one look of a watch saw.

@@ -57,6 +57,9 @@ func anomalyText(a *Anomaly) string {
 	if a.ClosedAt != nil {
 		s += " (recovered)"
 	}
+	if a.ActionTaken != "" {
+		s += " [" + a.ActionTaken + "]"
+	}
 	return s
 }
 
