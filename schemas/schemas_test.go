@@ -32,6 +32,8 @@ var described = map[string]any{
 	"plan_recovery":    tools.Plan{},
 	"monitor_run":      tools.WatchState{},
 	"babysit-training": report.WatchReport{},
+	"run_action":       tools.ActionResult{},
+	"await_approval":   tools.Approval{},
 }
 
 func generate(t *testing.T, v any) []byte {

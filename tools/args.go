@@ -47,7 +47,16 @@ type args struct {
 	Stop        bool   `json:"stop"`
 	NoFix       bool   `json:"no_fix"`
 
-	progress mcp.ProgressToken // nil: the client wants none
+	FixID      string            `json:"fix_id"` // run_action, and what stands below
+	Operation  string            `json:"operation"`
+	Command    []string          `json:"command"`
+	Env        map[string]string `json:"env"`
+	Checkpoint string            `json:"checkpoint"`
+	ApprovalID string            `json:"approval_id"`
+
+	progress     mcp.ProgressToken // nil: the client wants none
+	answers      mcp.InputResponses
+	requestState string
 }
 
 func (a *args) read(req mcp.CallToolRequest) error {
@@ -61,6 +70,7 @@ func (a *args) read(req mcp.CallToolRequest) error {
 	if m := req.Params.Meta; m != nil {
 		a.progress = m.ProgressToken
 	}
+	a.answers, a.requestState = req.Params.InputResponses, req.Params.RequestState
 	if a.MaxBytes == 0 {
 		a.MaxBytes = defaultBytes
 	}

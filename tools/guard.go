@@ -35,7 +35,7 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 		if f := t.reject(req); f != nil {
 			return failure(*f), nil
 		}
-		if !t.watches {
+		if !t.watches && !t.bare {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, s.cfg.Deadline)
 			defer cancel()
@@ -73,7 +73,10 @@ func (t *tool) reject(req mcp.CallToolRequest) *report.Failure {
 		f.Message = schemaMessage(err)
 		return f
 	}
-	if t.watches {
+	switch {
+	case t.bare:
+		return nil
+	case t.watches:
 		return oneWatch(args)
 	}
 	return oneRun(args)

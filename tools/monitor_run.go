@@ -17,6 +17,8 @@ type Watches interface {
 	Start(r monitor.Request) (id string, err error)
 	Wait(ctx context.Context, id string, cursor int, fresh bool) (monitor.Status, error)
 	Stop(id string, cursor int, reason string) (monitor.Status, error)
+	Plan(id string) (monitor.Plan, error)
+	Act(ctx context.Context, id string, a monitor.Acted) error
 }
 
 // WatchState is the result of monitor_run. A quiet one is at most 400 bytes.

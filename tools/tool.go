@@ -22,6 +22,8 @@ type tool struct {
 	writes           bool           // whether it can write a file
 	explains         bool           // tools/list explains the common arguments here
 	watches          bool           // it takes a run that goes on, or a watch of one, and may wait long
+	bare             bool           // it has no arguments but its own, checks them itself, and may wait long
+	acts             bool           // it changes the world
 
 	run func(ctx context.Context, s *Server, a args) (any, error)
 
@@ -110,6 +112,9 @@ func (t *tool) compile(kinds source.Registry) {
 
 // arguments is the input schema of the common arguments and the tool's own.
 func (t *tool) arguments(props object) object {
+	if t.bare {
+		props = object{}
+	}
 	if t.watches { // a text does not go on, and a watch reads whole logs
 		delete(props, "text")
 		delete(props, "last")
@@ -120,15 +125,15 @@ func (t *tool) arguments(props object) object {
 
 // mcp is the tool as tools/list shows it.
 func (t *tool) mcp() mcp.Tool {
-	yes, no := true, false
-	readOnly := !t.writes
+	no := false
+	readOnly, idempotent := !t.writes && !t.acts, !t.acts
 	out := mcp.NewToolWithRawSchema(t.name, t.doc, mustJSON(t.shown))
 	out.RawOutputSchema = schemas.Outline(t.result)
 	out.Annotations = mcp.ToolAnnotation{
 		Title:           t.title,
 		ReadOnlyHint:    &readOnly,
-		DestructiveHint: &no,
-		IdempotentHint:  &yes,
+		DestructiveHint: &t.acts,
+		IdempotentHint:  &idempotent,
 		OpenWorldHint:   &no,
 	}
 	return out
