@@ -40,7 +40,20 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	watches := &monitor.Monitor{Book: book, Sources: kinds, Conclude: doctor.Conclude}
 	return cli.Main(ctx, args, s, cli.Deps{
 		Doctor: doctor, Monitor: watches, Sources: kinds, Version: version(), Start: sources.Start, Notify: effect.Notify, Examine: sources.Doctor,
-		Serve: func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+		Act: func(ctx context.Context, a cli.Actions, note io.Writer) (cli.Gate, io.Closer, error) {
+			g, err := openGate(ctx, a, watches, 0, note)
+			return g, g, err
+		},
+		Serve: func(ctx context.Context, a cli.Actions, stdin io.Reader, stdout, stderr io.Writer) error {
+			cfg := tools.Config{Doctor: doctor, Sources: kinds, Version: version()}
+			if a.Any() {
+				g, err := openGate(ctx, a, watches, os.Getppid(), stderr)
+				if err != nil {
+					return err
+				}
+				defer g.Close() //nolint:errcheck // what waited is void
+				cfg.Actions, cfg.ApprovalPage = g, g.page
+			}
 			dir, err := monitor.StateDir()
 			if err != nil {
 				return err
@@ -50,7 +63,8 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 			if err := desk.Resume(); err != nil {
 				fmt.Fprintf(stderr, "trainmedic serve: %v\n", err) // the others are served
 			}
-			return tools.New(tools.Config{Doctor: doctor, Sources: kinds, Watches: desk, Version: version()}).ServeStdio(ctx, stdin, stdout, stderr)
+			cfg.Watches = desk
+			return tools.New(cfg).ServeStdio(ctx, stdin, stdout, stderr)
 		},
 	})
 }

@@ -21,12 +21,22 @@ type watchLine struct {
 	notify    string
 	outDir    string
 	outDirSet bool
+	actions   Actions
+	gate      Gate // nil where nothing may be done
 }
 
 func watch(ctx context.Context, args []string, s Streams, d Deps) int {
 	line, code := parseWatch(args, s, d.Sources)
 	if line == nil {
 		return code
+	}
+	if line.actions.Any() && !line.req.NoFix {
+		g, c, err := d.Act(ctx, line.actions, s.Err)
+		if err != nil {
+			return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
+		}
+		defer c.Close() //nolint:errcheck // what waited is void
+		line.gate = g
 	}
 	w, err := open(ctx, s, line, d)
 	if err != nil {
@@ -84,9 +94,14 @@ func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch, d
 		redact.Value(u)
 		shown.show(u)
 		notify(ctx, s, line, d, u)
-		if u.End != nil {
+		if u.End == nil {
+			continue
+		}
+		acted, ok := recoverRun(ctx, s, line, w, u.End)
+		if !ok {
 			return u.End, nil
 		}
+		w.GoOn(acted)
 	}
 }
 
@@ -100,7 +115,8 @@ func parseWatch(args []string, s Streams, kinds source.Registry) (*watchLine, in
 	maxInterval := f.Int("max-interval", 300, "the most `seconds` between two quiet looks: each waits 1.5 times as long as the one before")
 	f.BoolVar(&line.req.NoBackoff, "no-backoff", false, "always wait --interval")
 	f.BoolVar(&line.req.Once, "once", false, "look once and end")
-	f.BoolVar(&line.req.NoFix, "no-fix", false, "observe only; this version never acts")
+	f.BoolVar(&line.req.NoFix, "no-fix", false, "observe only, whatever --allow-actions says")
+	line.actions.flags(f)
 	deadline := f.String("deadline", "", "the run's wall-clock limit: a `time` (RFC 3339) or a duration from now (6h30m)")
 	f.StringVar(&line.outDir, "out-dir", ".", "where babysit-training.json is written, and check-failed-run.json when the run failed")
 	f.StringVar(&line.req.RunID, "run-id", "", "run_id of the artifact (a new UUID when not given)")

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"sync"
+
+	"github.com/trainmedic/trainmedic/internal/cli"
+	"github.com/trainmedic/trainmedic/internal/gate"
+	"github.com/trainmedic/trainmedic/internal/gate/effect"
+	"github.com/trainmedic/trainmedic/internal/gate/person"
+	"github.com/trainmedic/trainmedic/internal/monitor"
+	sources "github.com/trainmedic/trainmedic/internal/source/all"
+)
+
+// opened is an open gate with the ways that people decide on.
+type opened struct {
+	*gate.Gate
+	page string // the address of the approval page, "" when there is none
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+}
+
+// Close implements io.Closer.
+func (o *opened) Close() error {
+	o.stop()
+	o.wg.Wait()
+	return o.Gate.Close()
+}
+
+// openGate opens the gate for the watches, and what people decide on. host is the
+// process that runs the agent, 0 when none is known.
+func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host int, note io.Writer) (*opened, error) {
+	p := gate.Policy{On: a.Allow, Elicit: a.Elicit}
+	if a.Policy != "" {
+		if err := p.ReadPolicy(a.Policy); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := gate.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	effects := &effect.Effects{Sources: watches.Sources, Dir: filepath.Dir(dir), Start: sources.Start}
+	g, decider, err := gate.Open(dir, p, effects)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range g.Recovered() {
+		fmt.Fprintf(note, "trainmedic: %s %s: %s\n", r.Action, r.ID, r.Outcome)
+	}
+	watches.Remember, watches.Settle = effects.Remember, g.Settle
+	ctx, stop := context.WithCancel(ctx)
+	o := &opened{Gate: g, stop: stop}
+	socket := &person.Socket{Decider: decider, Host: host}
+	l, err := socket.Listen(dir, a.Socket)
+	if err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	o.serve(note, func() error { return socket.Serve(ctx, l) })
+	if a.Page == "" {
+		return o, nil
+	}
+	l, err = person.ListenLoopback(a.Page)
+	if err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	page, err := person.NewPage(decider, dir, l.Addr().String(), a.Hosts)
+	if err != nil {
+		return nil, errors.Join(err, l.Close(), o.Close())
+	}
+	o.page = address(l)
+	fmt.Fprintf(note, "trainmedic: the approval page is %s\n", o.page)
+	o.serve(note, func() error { return page.Serve(ctx, l) })
+	return o, nil
+}
+
+func address(l net.Listener) string { return "http://" + l.Addr().String() + "/" }
+
+// serve runs until the gate is closed, and says why it ended earlier.
+func (o *opened) serve(note io.Writer, run func() error) {
+	o.wg.Go(func() {
+		if err := run(); err != nil {
+			fmt.Fprintf(note, "trainmedic: %v\n", err)
+		}
+	})
+}
