@@ -309,8 +309,8 @@ func exit(f *casefile.File) (*int, *string) {
 			code = &n
 		}
 	}
-	if v := f.Value("exit.signal"); v != "" {
-		signal = &v
+	if v, ok := f.Fact("exit.signal"); ok && !earlier(f, v) {
+		signal = &v.Value
 	}
 	if code != nil && signal == nil {
 		n := *code
@@ -322,6 +322,13 @@ func exit(f *casefile.File) (*int, *string) {
 		}
 	}
 	return code, signal
+}
+
+// earlier reports whether a log tells of a signal that ended another start than the
+// one whose exit code was seen live: that one came later in the same log.
+func earlier(f *casefile.File, signal run.Fact) bool {
+	code, ok := f.Fact("exit.code")
+	return ok && code.From.File == "" && signal.From.File != ""
 }
 
 var signals = map[int]string{1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
