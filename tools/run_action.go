@@ -178,7 +178,7 @@ func (s *Server) execute(ctx context.Context, who, id string, again *gate.Propos
 			res.Result += "; its watch was not told: " + redact.Clip(err.Error(), 200)
 		}
 	} else if out.Run != nil {
-		out.Run.Close() //nolint:errcheck // only the watching ends
+		out.Run.Close() // only the watching ends
 	}
 	redact.Value(res)
 	return res, nil

@@ -114,7 +114,8 @@ func TestActionsThroughTheTools(t *testing.T) {
 		}
 	}
 	for _, args := range []map[string]any{
-		{}, {"target": "pid:7"}, {"operation": "restart"}, {"target": "pid:7", "monitor_id": "w1", "operation": "restart"}, {"target": "pid:7", "operation": "format_disk"},
+		{},
+		{"target": "pid:7"}, {"operation": "restart"}, {"target": "pid:7", "monitor_id": "w1", "operation": "restart"}, {"target": "pid:7", "operation": "format_disk"},
 		{"target": log, "fix_id": "oom-batch"}, {"target": log, "fix_id": "nothing"}, {"target": "pid:7", "operation": "restart_with", "command": "rm -rf /"},
 		{"target": "pid:7", "operation": "terminate", "approved": true}, {"target": "pid:7", "operation": "terminate", "state": "approved"}, {"monitor_id": "w000", "operation": "restart"},
 	} {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -5,9 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -149,10 +155,10 @@ type agent struct {
 	err said
 }
 
-func (s *stage) connect() *agent {
+func (s *stage) connect(flags ...string) *agent {
 	s.t.Helper()
 	a := &agent{stage: s}
-	line := fmt.Sprintf("'%s' serve --policy '%s'; exit", s.program, filepath.Join(s.dir, "policy.yaml"))
+	line := fmt.Sprintf("'%s' serve --policy '%s' %s; exit", s.program, filepath.Join(s.dir, "policy.yaml"), strings.Join(flags, " "))
 	c, err := client.NewStdioMCPClientWithOptions("sh", s.env, []string{"-c", line}, transport.WithCommandStderrWriter(&a.err))
 	if err != nil {
 		s.t.Fatal(err)
@@ -445,6 +451,61 @@ func TestAServerThatIsKilledDoesNothingTwice(t *testing.T) {
 		t.Errorf("it was asked to end %d times", n)
 	}
 	s.audited("proposed", "approved", "void", "proposed", "approved", "executing", "interrupted")
+}
+
+// TestThePageOfARunningServer sets a passphrase in a terminal and denies on the
+// page what the agent proposed.
+func TestThePageOfARunningServer(t *testing.T) {
+	s := newStage(t)
+	s.write("wait.sh", "echo ready\nwhile :; do sleep 1; done\n")
+	run := s.train("sh", "wait.sh")
+	const pass = "a long passphrase"
+	if out, err := s.person(pass+"\n"+pass, "approvals", "--set-passphrase"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	a := s.connect("--approval-page", "127.0.0.1:0")
+	asked := a.act(map[string]any{"target": fmt.Sprintf("pid:%d", run.Process.Pid), "operation": "terminate"})
+	page := regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(asked.TellThePerson)
+	if page == "" {
+		t.Fatalf("%+v", asked)
+	}
+	post := func(form url.Values) string {
+		t.Helper()
+		res, err := http.PostForm(page, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		b, _ := io.ReadAll(res.Body)
+		return string(b)
+	}
+	if body := post(url.Values{"passphrase": {"another passphrase"}}); strings.Contains(body, asked.Digest) {
+		t.Error(body)
+	}
+	body := post(url.Values{"passphrase": {pass}})
+	field := func(name string) string {
+		m := regexp.MustCompile(`name="` + name + `" value="(\w+)"`).FindStringSubmatch(body)
+		if m == nil {
+			t.Fatalf("no %s: %s", name, body)
+		}
+		return m[1]
+	}
+	if !strings.Contains(body, "sh wait.sh") {
+		t.Error(body)
+	}
+	post(url.Values{"key": {field("key")}, "id": {field("id")}, "digest": {field("digest")}, "decision": {"deny"}})
+	var got tools.Approval
+	a.call(&got, "await_approval", map[string]any{"approval_id": asked.ApprovalID})
+	if got.State != "denied" {
+		t.Errorf("%+v", got)
+	}
+	if r := a.act(map[string]any{"target": fmt.Sprintf("pid:%d", run.Process.Pid), "operation": "terminate"}); r.State != tools.ActionRefused || r.Reason != "denied" {
+		t.Errorf("proposed again: %+v", r)
+	}
+	if out, err := s.person("", "approvals"); err != nil || !strings.Contains(out, "Nothing waits") { // the socket is there beside the page
+		t.Errorf("%v: %s", err, out)
+	}
+	s.audited("proposed", "warning", "denied", "refused")
 }
 
 func until(t *testing.T, done func() bool) {

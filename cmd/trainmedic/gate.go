@@ -65,17 +65,17 @@ func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host
 	if a.Page == "" {
 		return o, nil
 	}
-	l, err = person.ListenLoopback(a.Page)
+	web, err := person.ListenLoopback(a.Page)
 	if err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
-	page, err := person.NewPage(decider, dir, l.Addr().String(), a.Hosts)
+	page, err := person.NewPage(decider, dir, web.Addr().String(), a.Hosts)
 	if err != nil {
-		return nil, errors.Join(err, l.Close(), o.Close())
+		return nil, errors.Join(err, web.Close(), o.Close())
 	}
-	o.page = address(l)
+	o.page = address(web)
 	fmt.Fprintf(note, "trainmedic: the approval page is %s\n", o.page)
-	o.serve(note, func() error { return page.Serve(ctx, l) })
+	o.serve(note, func() error { return page.Serve(ctx, web) })
 	return o, nil
 }
 

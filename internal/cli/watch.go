@@ -35,7 +35,7 @@ func watch(ctx context.Context, args []string, s Streams, d Deps) int {
 		if err != nil {
 			return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
 		}
-		defer c.Close() //nolint:errcheck // what waited is void
+		defer c.Close()
 		line.gate = g
 	}
 	w, err := open(ctx, s, line, d)

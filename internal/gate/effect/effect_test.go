@@ -1,3 +1,5 @@
+//go:build linux
+
 package effect_test
 
 import (
@@ -210,7 +212,8 @@ func TestACommandThatWasChangedAsks(t *testing.T) {
 	j.kill()
 	p := gate.Proposal{Run: "w1", Action: gate.RestartWith}
 	for _, bad := range []gate.Args{
-		{}, {Command: []string{""}}, {Command: []string{"sh", "-c", "echo \u202e"}}, {Command: []string{"sh", "a\x00b"}}, {Command: []string{"sh", "a\nb"}},
+		{},
+		{Command: []string{""}}, {Command: []string{"sh", "-c", "echo \u202e"}}, {Command: []string{"sh", "a\x00b"}}, {Command: []string{"sh", "a\nb"}},
 		{Command: []string{"sh", "\u200b"}}, {Command: []string{"sh", strings.Repeat("x", 9000)}}, {Command: slices.Repeat([]string{"x"}, 300)},
 		{Command: []string{"sh"}, Env: map[string]string{"A=B": "c"}}, {Command: []string{"sh"}, Env: map[string]string{"A": "\x1b[2J"}},
 	} {

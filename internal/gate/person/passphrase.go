@@ -42,7 +42,7 @@ func SetPassphrase(dir, text string) error {
 
 func keep(dir, text string, rounds int) error {
 	k := kept{Salt: make([]byte, 16), Rounds: rounds}
-	rand.Read(k.Salt) //nolint:errcheck // it never fails
+	rand.Read(k.Salt) // it never fails
 	var err error
 	if k.Hash, err = pbkdf2.Key(sha256.New, text, k.Salt, k.Rounds, sha256.Size); err != nil {
 		return fmt.Errorf("person: passphrase: %w", err)
