@@ -144,7 +144,7 @@ type plan struct {
 
 // freeze computes the digests of a plan.
 func freeze(p Proposal, found Resolved, policy, instance string) (digest, same string) {
-	what := []any{p.Action, p.Args, found.Target}
+	what := []any{p.Action, p.Args, found.Target, found.Changed}
 	return hash(append(what, p.Principal, policy, instance)...), hash(what...)
 }
 

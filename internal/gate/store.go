@@ -16,6 +16,9 @@ import (
 // keepRecords is how long a plan is remembered: denials and tries count as long.
 const keepRecords = 7 * 24 * time.Hour
 
+// keepIdle is how long one is remembered that nobody denied and that was not done.
+const keepIdle = 24 * time.Hour
+
 // triesWithin is how far back tries count.
 const triesWithin = 24 * time.Hour
 
@@ -111,7 +114,7 @@ func (s *store) records(now time.Time) ([]Record, error) {
 		if err != nil || json.Unmarshal(b, &r) != nil || r.ID+".json" != e.Name() {
 			continue // another server took it away, or nobody wrote it
 		}
-		if now.Sub(r.Created) > keepRecords {
+		if age := now.Sub(r.Created); age > keepRecords || age > keepIdle && r.State != Denied && r.Ran.IsZero() {
 			os.Remove(path) //nolint:errcheck // it is forgotten the next time
 			continue
 		}

@@ -55,17 +55,33 @@ func (e *Effects) resolveRepoint(_ context.Context, p gate.Proposal) (gate.Resol
 	if ptr.was == ptr.to {
 		return gate.Resolved{}, cannot("done_already", "%s points there already", ptr.path)
 	}
+	r := gate.Resolved{Changed: e.foreign(to)}
+	if now := filepath.Join(filepath.Dir(to), filepath.Base(ptr.was)); r.Changed == "" && proven(now) == "" {
+		r.Changed = "what it points to now, " + now + ", is complete too: the run is rolled back or forward"
+	}
 	kind := "the file"
 	if ptr.link {
 		kind = "the link"
 	}
-	return gate.Resolved{
-		Target: gate.Target{Path: ptr.path, To: to, Prints: []string{ptr.was, ptr.to, strconv.FormatBool(ptr.link)}, Lineage: ptr.path + " " + to},
-		Does: []string{
-			fmt.Sprintf("make %s %s say %q instead of %q", kind, ptr.path, ptr.to, ptr.was),
-			"so that the next start goes on from " + to + ", which is complete; no checkpoint is deleted or written",
-		},
-	}, nil
+	r.Target = gate.Target{Path: ptr.path, To: to, Prints: []string{ptr.was, ptr.to, strconv.FormatBool(ptr.link)}, Lineage: ptr.path}
+	r.Does = []string{
+		fmt.Sprintf("make %s %s say %q instead of %q", kind, ptr.path, ptr.to, ptr.was),
+		"so that the next start goes on from " + to + ", which is complete; no checkpoint is deleted or written",
+	}
+	return r, nil
+}
+
+// foreign says that a checkpoint lies in no folder of a run that was watched here,
+// "" if it does: an agent may name any.
+func (e *Effects) foreign(path string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, m := range e.started {
+		if rel, err := filepath.Rel(m.dir, path); err == nil && filepath.IsLocal(rel) && m.dir != "/" {
+			return ""
+		}
+	}
+	return path + " lies in the folder of no run that this server watched"
 }
 
 // proven says why a checkpoint is not proven whole, "" if it is.

@@ -109,14 +109,22 @@ func begin(t *testing.T, dir string, argv ...string) *job {
 		t.Fatal(err)
 	}
 	go func() { j.Wait(); close(j.over) }()
-	t.Cleanup(j.kill)
+	t.Cleanup(func() { j.kill(t) })
 	j.says(t, "ready")
 	return j
 }
 
-func (j *job) kill() {
+// kill ends all of a job, and waits until all of it is gone.
+func (j *job) kill(t *testing.T) {
 	syscall.Kill(-j.Process.Pid, syscall.SIGKILL)
 	<-j.over
+	eventually(t, func() bool {
+		return !slices.ContainsFunc(process.All(), func(pid int) bool {
+			group, err := syscall.Getpgid(pid)
+			k, gone := process.Know(pid)
+			return err == nil && gone == nil && group == j.Process.Pid && k.Lives()
+		})
+	})
 }
 
 // says waits until the log holds a text.
@@ -130,7 +138,7 @@ func (j *job) says(t *testing.T, text string) {
 
 func eventually(t *testing.T, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // a cleanup waits, too
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -154,7 +162,7 @@ func TestARunIsStartedAgainAsItWas(t *testing.T) {
 	b.refused(p, "not_remembered")
 	b.effects.Remember("w1", j.Process.Pid, nil)
 	b.refused(p, "still_runs")
-	j.kill()
+	j.kill(t)
 	if err := os.Remove(j.log); err != nil { // so that what it says is new
 		t.Fatal(err)
 	}
@@ -183,7 +191,7 @@ func TestAScriptThatChangedAsksAPerson(t *testing.T) {
 	b := newBench(t, &effect.Effects{})
 	j := start(t, waits)
 	b.effects.Remember("w1", j.Process.Pid, nil)
-	j.kill()
+	j.kill(t)
 	p := gate.Proposal{Run: "w1", Action: gate.Restart, Principal: "agent"}
 	script := filepath.Join(j.dir, "train.sh")
 	if err := os.WriteFile(script, []byte("echo pwned\n"), 0o644); err != nil {
@@ -209,13 +217,19 @@ func TestACommandThatWasChangedAsks(t *testing.T) {
 	b := newBench(t, &effect.Effects{})
 	j := start(t, waits)
 	b.effects.Remember("w1", j.Process.Pid, nil)
-	j.kill()
+	j.kill(t)
 	p := gate.Proposal{Run: "w1", Action: gate.RestartWith}
 	for _, bad := range []gate.Args{
 		{},
-		{Command: []string{""}}, {Command: []string{"sh", "-c", "echo \u202e"}}, {Command: []string{"sh", "a\x00b"}}, {Command: []string{"sh", "a\nb"}},
-		{Command: []string{"sh", "\u200b"}}, {Command: []string{"sh", strings.Repeat("x", 9000)}}, {Command: slices.Repeat([]string{"x"}, 300)},
-		{Command: []string{"sh"}, Env: map[string]string{"A=B": "c"}}, {Command: []string{"sh"}, Env: map[string]string{"A": "\x1b[2J"}},
+		{Command: []string{""}},
+		{Command: []string{"sh", "-c", "echo \u202e"}},
+		{Command: []string{"sh", "a\x00b"}},
+		{Command: []string{"sh", "a\nb"}},
+		{Command: []string{"sh", "\u200b"}},
+		{Command: []string{"sh", strings.Repeat("x", 9000)}},
+		{Command: slices.Repeat([]string{"x"}, 300)},
+		{Command: []string{"sh"}, Env: map[string]string{"A=B": "c"}},
+		{Command: []string{"sh"}, Env: map[string]string{"A": "\x1b[2J"}},
 	} {
 		p.Args = bad
 		b.refused(p, "bad_arguments")
@@ -240,7 +254,7 @@ func TestTheWriterOfALogIsRemembered(t *testing.T) {
 	b := newBench(t, &effect.Effects{})
 	j := start(t, "echo ready; while :; do sleep 600; done\n")
 	b.effects.Remember("w1", 0, []string{j.log})
-	j.kill()
+	j.kill(t)
 	if _, out := b.done(gate.Proposal{Run: "w1", Target: "file:" + j.log, Action: gate.Restart}, gate.Allow); out.Run.Log() != j.log {
 		t.Error(out.Run.Log())
 	}
@@ -295,7 +309,7 @@ func TestAPIDThatWasUsedAgain(t *testing.T) {
 	if _, err := b.decider.Decide(gate.Decision{ID: r.ID, Digest: r.Digest, Yes: true}); err != nil {
 		t.Fatal(err)
 	}
-	j.kill()
+	j.kill(t)
 	if _, _, err := b.Execute(t.Context(), "agent", r.ID, nil); err == nil {
 		t.Error("it was done though its process had gone")
 	}
@@ -328,6 +342,27 @@ func TestACheckpointIsPointedAt(t *testing.T) {
 	for path, kind := range map[string]string{torn: "not_complete", link: "not_complete", filepath.Join(dir, "nothing"): "not_complete", "step_100.safetensors": "bad_arguments", "": "bad_arguments"} {
 		b.refused(gate.Proposal{Action: gate.Repoint, Args: gate.Args{Checkpoint: path}}, kind)
 	}
+	asks := func(want string) {
+		t.Helper()
+		if r, ruling, err := b.Propose(t.Context(), p); err != nil || ruling != gate.Ask || !strings.Contains(r.Changed, want) {
+			t.Errorf("got %s %v %q, want a question with %q", ruling, err, r.Changed, want)
+		}
+	}
+	asks("in the folder of no run")
+	if err := os.WriteFile(filepath.Join(dir, "train.sh"), []byte(waits), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.effects.Remember("w1", begin(t, dir, "sh", "train.sh").Process.Pid, nil)
+	newer := filepath.Join(dir, "step_300.safetensors")
+	whole(t, newer)
+	if err := errors.Join(os.Remove(link), os.Symlink("step_300.safetensors", link)); err != nil {
+		t.Fatal(err)
+	}
+	asks("rolled back")
+	if err := errors.Join(os.Remove(link), os.Symlink("step_200.safetensors", link)); err != nil {
+		t.Fatal(err)
+	}
+	p.Principal = "" // what asked before waits still
 	r, _ := b.done(p, gate.Allow)
 	if to, err := os.Readlink(link); err != nil || to != "step_100.safetensors" || !strings.Contains(r.Outcome, "step_200") {
 		t.Errorf("%s, %v: %s", to, err, r.Outcome)

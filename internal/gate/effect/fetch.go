@@ -16,14 +16,18 @@ import (
 
 // Bounds of what is fetched of one run.
 const (
-	fetchEach = 256 << 20
-	fetchAll  = 1 << 30
+	fetchEach = 128 << 20
+	fetchAll  = 256 << 20
+	mostFetch = 20 // folders that lie there at once: an agent cannot fill the disk
 )
 
 func (e *Effects) resolveFetch(_ context.Context, p gate.Proposal) (gate.Resolved, error) {
 	kind, ref, err := e.Sources.Resolve(p.Target)
 	if err != nil {
 		return gate.Resolved{}, cannot("bad_target", "%v", err)
+	}
+	if had, err := os.ReadDir(filepath.Join(e.Dir, "evidence")); err == nil && len(had) >= mostFetch {
+		return gate.Resolved{}, cannot("too_many", "%d folders lie in %s; a person may clear it", len(had), filepath.Join(e.Dir, "evidence"))
 	}
 	return gate.Resolved{
 		Target: gate.Target{Path: kind.Scheme + ":" + ref, To: filepath.Join(e.Dir, "evidence"), Lineage: p.Target},

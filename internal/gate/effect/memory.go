@@ -120,6 +120,22 @@ func print(path string) string {
 	return path + " " + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// known are the prints of files that were there before, too, in the order and number
+// of before as far as they are.
+func known(was, is []string) []string {
+	var out []string
+	for _, w := range was {
+		out = append(out, w)
+		path, _, _ := strings.Cut(w, " ")
+		for _, p := range is {
+			if strings.HasPrefix(p, path+" ") {
+				out[len(out)-1] = p
+			}
+		}
+	}
+	return out
+}
+
 // changed names the files that are not as they were, "" when all are.
 func changed(was, is []string) string {
 	var out []string

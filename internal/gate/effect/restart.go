@@ -60,6 +60,7 @@ func (e *Effects) resolveRestart(_ context.Context, p gate.Proposal) (gate.Resol
 		r.Changed = changed(m.prints, now)
 		r.Does = append(r.Does, fmt.Sprintf("the command, the folder and the environment (%d variables) of process %d, which has ended", len(m.env), m.who.PID))
 	} else {
+		r.Changed = changed(m.prints, known(m.prints, now))
 		r.Does = append(r.Does, "instead of: "+process.Quote(m.args), fmt.Sprintf("with the remembered environment (%d variables)", len(m.env)))
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.Args.Env)) {

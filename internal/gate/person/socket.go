@@ -28,7 +28,8 @@ type Peer struct{ UID, PID int }
 type Socket struct {
 	Decider *gate.Decider
 	// Host is the process that runs the agent, 0 when it is not known: what was
-	// started by it is not taken for a person.
+	// started by it is not taken for a person. Process 1 says nothing: it has started
+	// everything.
 	Host int
 
 	path   string
@@ -116,7 +117,7 @@ func (s *Socket) handler() http.Handler {
 		}
 		p, _ := r.Context().Value(peerKey{}).(Peer) // it is there, or the request was refused
 		d.By = fmt.Sprintf("%s (UID %d, PID %d) by trainmedic on the socket", nameOf(p.UID), p.UID, p.PID)
-		if d.Yes && s.Host > 0 && process.Above(p.PID)[s.Host] {
+		if d.Yes && s.Host > 1 && process.Above(p.PID)[s.Host] {
 			answer(w, http.StatusForbidden, refused{"this was started by the program that runs the agent: approve it in a terminal of your own"})
 			return
 		}
