@@ -27,11 +27,10 @@ type check struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`     // what was done
 	Validate string `json:"validate"` // the criterion in the plan's words
-	Target   string `json:"target"`   // the process that goes on
-	Log      string `json:"log"`
-	From     int64  `json:"from"` // the last step before it
-	Need     int64  `json:"need"` // steps beyond that
-	Over     bool   `json:"over"` // the outcome was told
+	Log      string `json:"log"`      // of the run that goes on
+	From     int64  `json:"from"`     // the last step before it
+	Need     int64  `json:"need"`     // steps beyond that
+	Over     bool   `json:"over"`     // the outcome was told
 }
 
 // A fix is validated within the skill's 50 to 200 steps; where its criterion names
@@ -60,7 +59,7 @@ func (w *Watch) GoOn(a Acted) {
 	}
 	w.due = time.Time{}
 	if a.Run != nil {
-		c.Target, c.Log = fmt.Sprintf("pid:%d", a.Run.PID()), a.Run.Log()
+		c.Log = a.Run.Log()
 		w.src.Close()
 		w.src, w.ended = a.Run, a.Run.Done()
 		w.kind, w.ref = &source.Kind{Scheme: "file", Type: w.kind.Type}, a.Run.Log()

@@ -2,23 +2,27 @@ package monitor_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
 // again is a run that an action started, written down as looks.
 type again struct {
 	script
+	log  string
 	done chan struct{}
 }
 
-func (*again) PID() int                { return 77 }
-func (*again) Log() string             { return "/tmp/run.log" }
+func (*again) PID() int                { return 999_999_999 }
+func (a *again) Log() string           { return a.log }
 func (a *again) Done() <-chan struct{} { return a.done }
 
 func stepsOf(from, to int) string {
@@ -99,4 +103,63 @@ func TestAnActionIsCheckedOnTheRunThatGoesOn(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAnActionOnAWatchOfADesk(t *testing.T) {
+	log, state := filepath.Join(t.TempDir(), "train.log"), t.TempDir()
+	appendTo(t, log, steps(1, 20, "2.5"))
+	d := desk(t, state)
+	id, err := d.Start(often(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := wait(t, d, id, 0, true, 10*time.Second)
+	appendTo(t, log, steps(21, 30, "nan"))
+	st := wait(t, d, id, first.Cursor, false, 10*time.Second)
+	tell := func(text string, run source.Started) {
+		t.Helper()
+		if err := d.Act(t.Context(), id, monitor.Acted{ID: "a1", Text: text, Run: run}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tell("ended it", nil)
+	st = wait(t, d, id, st.Cursor, false, 10*time.Second)
+	if len(st.Events) != 1 || st.Events[0].Kind != report.EventActed || st.Events[0].Anomaly.ActionTaken != "ended it" {
+		t.Fatalf("while it goes on: %+v", st.Events)
+	}
+	if st, err = d.Stop(id, st.Cursor, "enough"); err != nil || st.Artifact.Anomalies[0].ActionTaken != "ended it" {
+		t.Fatalf("%+v, %v", st.Artifact, err)
+	}
+	tell("fetched it", nil)
+	st = wait(t, d, id, st.Cursor, false, 10*time.Second)
+	if len(st.Events) != 2 || st.Events[1].Kind != report.EventEnd || st.Artifact == nil || st.Artifact.Anomalies[0].ActionTaken != "ended it; fetched it" {
+		t.Fatalf("after its end: %+v %+v", st.Events, st.Artifact)
+	}
+	next := filepath.Join(t.TempDir(), "again.log")
+	appendTo(t, next, steps(1, 40, "2.1"))
+	tell("started it again", &again{script: script{looks: []any{steps(1, 40, "2.1")}}, log: next})
+	st = wait(t, d, id, st.Cursor, false, 10*time.Second)
+	if st.State != report.StateRunning || st.Artifact != nil || st.Events[0].Kind != report.EventActed {
+		t.Fatalf("started again: %+v", st)
+	}
+	if err := d.Close(); err != nil { // the server ends, and another one begins
+		t.Fatal(err)
+	}
+	d = desk(t, state)
+	if err := d.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, next, steps(41, 200, "2.0"))
+	for st.Artifact == nil {
+		st = wait(t, d, id, st.Cursor, false, 10*time.Second)
+		for _, e := range st.Events {
+			if e.Kind == report.EventValidated {
+				return
+			}
+		}
+		if len(st.Events) == 0 {
+			break
+		}
+	}
+	t.Errorf("the next server does not say whether it helped: %+v", st)
 }

@@ -114,7 +114,7 @@ func (d *Desk) sit(id string, r Request, revived *Acted) error {
 		return fmt.Errorf("monitor: state directory: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &seat{id: id, dir: dir, req: r, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), journal: &journal{next: 1}, acted: make(chan Acted), revived: revived}
+	s := &seat{id: id, dir: dir, req: r, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), journal: &journal{next: 1}, acted: make(chan Acted), revived: revived, taken: make(chan struct{})}
 	s.glance = readGlance(dir)
 	s.glance.Asked = time.Now()
 	if d.seats == nil {
@@ -166,11 +166,13 @@ func (d *Desk) own(ctx context.Context, s *seat, idle time.Duration) {
 	s.mu.Lock()
 	s.journal = j
 	told := &Told{Started: s.glance.Started, Polls: s.glance.Polls, Events: j.told(), Memory: s.glance.Memory}
-	if j.ended() {
+	if j.ended() && (s.revived == nil || s.revived.Run == nil) {
 		s.report = readReport(s.dir)
-		s.wake()
 	}
 	ended := s.report != nil
+	if ended && s.revived == nil {
+		s.wake()
+	}
 	s.mu.Unlock()
 	if s.revived != nil {
 		d.goOn(ctx, s, told, idle)

@@ -46,12 +46,24 @@ func closeRun(a Acted) error {
 // revive begins a watch that had ended anew, on the run of an action.
 func (d *Desk) revive(s *seat, a Acted) error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if s.report != nil {
 		a.From = s.report.TotalSteps
 	}
 	delete(d.seats, s.id)
-	return d.sit(s.id, s.req, &a)
+	err := d.sit(s.id, s.req, &a)
+	next := d.seats[s.id]
+	d.mu.Unlock()
+	if err != nil {
+		return errors.Join(err, closeRun(a))
+	}
+	select {
+	case <-next.taken:
+		return nil
+	case <-next.done:
+		next.mu.Lock()
+		defer next.mu.Unlock()
+		return next.err
+	}
 }
 
 // goOn is what a watch that had ended does after an action: it looks at the run
@@ -60,6 +72,7 @@ func (d *Desk) goOn(ctx context.Context, s *seat, told *Told, idle time.Duration
 	a := *s.revived
 	if a.Run == nil {
 		s.append(a)
+		close(s.taken)
 		return
 	}
 	kind, ref, err := d.Monitor.Sources.Resolve(s.req.Target)
@@ -76,6 +89,7 @@ func (d *Desk) goOn(ctx context.Context, s *seat, told *Told, idle time.Duration
 	s.mu.Unlock()
 	w := d.Monitor.watch(s.req, kind, ref, nothing{}, told)
 	w.GoOn(a)
+	close(s.taken)
 	s.run(ctx, w, idle)
 }
 
@@ -118,25 +132,22 @@ func (s *seat) keepCheck(c *check) error {
 func readCheck(dir string) *check {
 	var c check
 	b, err := os.ReadFile(filepath.Join(dir, checkFile))
-	if err != nil || json.Unmarshal(b, &c) != nil || c.Target == "" {
+	if err != nil || json.Unmarshal(b, &c) != nil || c.Log == "" {
 		return nil
 	}
 	return &c
 }
 
-// reopen opens the run of a watch that an earlier server left behind: that of
-// the last action if there was one, by its log where its process is gone.
+// reopen opens the run of a watch that an earlier server left behind: that of the
+// last action if there was one. That is known by its log alone: another process may
+// have its PID by now.
 func (m *Monitor) reopen(ctx context.Context, r Request, told *Told, c *check) (*Watch, error) {
 	if c == nil {
 		return m.Open(ctx, r, told)
 	}
 	target := r.Target
-	r.Target = c.Target
+	r.Target = "file:" + c.Log
 	w, err := m.Open(ctx, r, told)
-	if errors.Is(err, source.ErrNotFound) {
-		r.Target = "file:" + c.Log
-		w, err = m.Open(ctx, r, told)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type seat struct {
 	done    chan struct{} // closed when the goroutine is gone
 	acted   chan Acted    // actions on the run
 	revived *Acted        // the action that began a watch anew that had ended
+	taken   chan struct{} // closed when that is noted
 
 	mu      sync.Mutex
 	journal *journal
