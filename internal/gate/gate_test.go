@@ -196,6 +196,10 @@ func TestWhatIsRefused(t *testing.T) {
 			t.Error("another server takes the decision")
 		}
 		refuses(t, b, w, "agent", r.ID, nil, "not_found")
+		third, _ := open(t, dir, asking, w) // the plan of a server that lives is not taken for one that was left behind
+		if left := third.Recovered(); len(left) > 0 {
+			t.Errorf("%+v", left)
+		}
 	})
 	t.Run("what was denied, under any name", func(t *testing.T) {
 		dir := t.TempDir()
