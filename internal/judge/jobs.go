@@ -30,7 +30,11 @@ var jobEnds = map[string]report.TerminalState{
 // liveJob is the job that a service or scheduler shows now, nil where a job is
 // only known from a file, or not known to its scheduler any more.
 func liveJob(f *casefile.File) *run.Pipeline {
-	if f.Pipeline == nil || f.Pipeline.Ref.File != "" || JobState(f.Pipeline.State) == "UNKNOWN" {
+	if f.Pipeline == nil || f.Pipeline.Ref.File != "" {
+		return nil
+	}
+	switch JobState(f.Pipeline.State) {
+	case "", "UNKNOWN":
 		return nil
 	}
 	return f.Pipeline

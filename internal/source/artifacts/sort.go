@@ -222,13 +222,14 @@ func (l *look) found(f export.Found) {
 }
 
 // pipeline keeps the one with most tasks; of a pipeline that was exported apart
-// from its tasks (as SageMaker's is) it takes what is said of the whole.
+// from its tasks (as SageMaker's is), or whose tasks another export tells without
+// the whole (as Cloud Logging does), it takes what is said of the whole.
 func (l *look) pipeline(p *run.Pipeline) {
 	old := l.obs.Pipeline
 	if p == nil || old != nil && len(p.Tasks) <= len(old.Tasks) {
 		p, old = old, p
 	}
-	if l.obs.Pipeline = p; p == nil || old == nil || old.Kind != p.Kind || len(old.Tasks) > 0 || len(p.Tasks) == 0 {
+	if l.obs.Pipeline = p; p == nil || old == nil || old.Kind != p.Kind || len(old.Tasks) > 0 && p.State != "" || len(p.Tasks) == 0 {
 		return
 	}
 	if p.Name == "" || p.Name == old.Name {
