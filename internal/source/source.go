@@ -46,6 +46,9 @@ type Options struct {
 	// Words gives words of failures, in any case, for a source that has to search for
 	// them where a log lies because it is too large to be brought here; may be nil.
 	Words func() []string `json:"-"`
+	// Roots bound which local files may be read; what opens one MUST do it through
+	// them.
+	Roots Roots `json:",omitempty"`
 
 	// Watch says that the target is looked at again and again. A log that is not
 	// there yet is then a gap, not an error, and one look gives a bounded number of

@@ -61,6 +61,9 @@ func openDir(ref string, opt source.Options) (source.Source, error) {
 		return nil, fmt.Errorf("artifacts: no directory: %w", source.ErrBadTarget)
 	}
 	ref = home(ref)
+	if err := opt.Roots.Check(ref); err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(ref)
 	if err != nil {
 		return nil, file.Reason("artifacts", ref, err)
@@ -68,7 +71,7 @@ func openDir(ref string, opt source.Options) (source.Source, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("artifacts: %s is not a folder; name it as a log instead: %w", ref, source.ErrBadTarget)
 	}
-	root, err := os.OpenRoot(ref)
+	root, err := opt.Roots.OpenDir(ref)
 	if err != nil {
 		return nil, file.Reason("artifacts", ref, err)
 	}

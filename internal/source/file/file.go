@@ -61,6 +61,8 @@ func open(ctx context.Context, ref string, opt source.Options, beside *source.Ki
 			return nil, fmt.Errorf("file: -: there is no standard input: %w", source.ErrBadTarget)
 		}
 		s.stdin = &input{from: opt.Stdin, name: "-"}
+	} else if err := opt.Roots.Check(fixedPath(expand(ref))); err != nil {
+		return nil, err
 	} else if err := s.find(expand(ref)); err != nil {
 		if !opt.Watch || !errors.Is(err, source.ErrNotFound) {
 			return nil, err
@@ -101,10 +103,13 @@ type logs struct {
 	paths []string
 	last  int
 	watch bool
+	roots source.Roots
 	stdin *input
 }
 
-func newLogs(opt source.Options) *logs { return &logs{last: opt.Last, watch: opt.Watch} }
+func newLogs(opt source.Options) *logs {
+	return &logs{last: opt.Last, watch: opt.Watch, roots: opt.Roots}
+}
 
 // find resolves a path or glob; a glob is resolved again at each look.
 func (s *logs) find(ref string) error {
@@ -137,12 +142,23 @@ func (s *logs) expandGlob() error {
 	}
 	s.paths = s.paths[:0]
 	for _, p := range found {
+		if s.roots.Check(p) != nil {
+			continue
+		}
 		if info, err := os.Stat(p); err != nil || info.Mode().IsRegular() {
 			s.paths = append(s.paths, p)
 		}
 	}
 	sort.Strings(s.paths)
 	return nil
+}
+
+// fixedPath is the path, or the folder above a glob's first pattern.
+func fixedPath(ref string) string {
+	if _, err := os.Lstat(ref); err == nil || !isGlob(ref) {
+		return ref
+	}
+	return fixedPart(ref)
 }
 
 // fixedPart is the folder above the first pattern.
@@ -201,8 +217,8 @@ func (s *logs) lookAll(ctx context.Context, since run.Cursor, obs *run.Observati
 		}
 		p := filepath.Join(s.dir, filepath.FromSlash(name))
 		v, err := r.Look(Log{
-			Name: name, Last: s.last, Max: Share(s.watch, len(names)), Folder: FolderOf(p),
-			Open: func() (Opened, error) { return os.OpenFile(p, ReadFlags, 0) },
+			Name: name, Last: s.last, Max: Share(s.watch, len(names)), Folder: folderIn(s.roots, p),
+			Open: func() (Opened, error) { return s.roots.Open(p, ReadFlags) },
 		})
 		if err != nil {
 			errs = append(errs, err)

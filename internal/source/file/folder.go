@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
 // Folder is where a log lies and where rotation puts its older parts.
@@ -16,11 +18,14 @@ type Folder struct {
 }
 
 // FolderOf is the folder of a path.
-func FolderOf(p string) *Folder {
+func FolderOf(p string) *Folder { return folderIn(nil, p) }
+
+// folderIn is FolderOf whose files lie below the roots.
+func folderIn(roots source.Roots, p string) *Folder {
 	dir := filepath.Dir(p)
 	return &Folder{
 		List: func() ([]fs.DirEntry, error) { return os.ReadDir(dir) },
-		Open: func(base string) (Opened, error) { return os.OpenFile(filepath.Join(dir, base), ReadFlags, 0) },
+		Open: func(base string) (Opened, error) { return roots.Open(filepath.Join(dir, base), ReadFlags) },
 	}
 }
 
