@@ -19,10 +19,10 @@ var floors = []struct {
 	may      string // beside the standard library
 	std      bool   // nothing but the standard library and what may names
 }{
-	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect internal/gate/person", false},
+	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect internal/gate/person internal/source internal/door internal/transport", false},
 	{9, "bench/cmd/*", "bench/*", false}, // measures the built program from outside
 	{8, "bench/*", "", false},
-	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references", false},
+	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references internal/transport", false},
 	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/gate/person internal/report internal/plot internal/source internal/redact", false},
 	{7, "internal/diagnose", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact", false},
 	{7, "internal/monitor", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact internal/gate", false},
@@ -50,6 +50,7 @@ var floors = []struct {
 	{3, "internal/remote", "internal/shell internal/source internal/remote/sshconfig", false},
 	{2, "internal/remote/sshconfig", "", true},
 	{4, "internal/remote/sshdtest", "", true}, // runs servers for tests
+	{3, "internal/transport", "internal/door", false},
 	{3, "internal/casefile", "internal/run internal/scan internal/logformat internal/report internal/redact", false},
 	{2, "internal/host", "internal/gpu internal/kernel internal/shell internal/run", false},
 	{2, "internal/tail", "internal/run internal/report", false},
@@ -61,12 +62,13 @@ var floors = []struct {
 	{2, "internal/plot", "internal/run internal/report", false},
 	{1, "internal/gpu", "internal/shell internal/run", false},
 	{1, "internal/kernel", "internal/shell internal/run", false},
+	{1, "internal/door", "", false},
+	{0, "internal/shell", "", true},
+	{0, "internal/run", "", true},
 	{1, "internal/report", "", true},
 	{1, "internal/scan", "", true},
 	{1, "schemas", "", true},
 	{1, "references", "", true},
-	{0, "internal/shell", "", true},
-	{0, "internal/run", "", true},
 }
 
 func TestImportsGoDownTheFloors(t *testing.T) {
