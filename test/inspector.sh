@@ -1,14 +1,16 @@
 #!/bin/sh
-# The MCP server against the official MCP Inspector, over stdio: the list of
-# tools passes --strict, every tool answers a call, a wrong argument gives exit 5
-# (isError), prompts and resources are there.
+# The MCP server against the official MCP Inspector, over stdio, streamable HTTP
+# (both eras of the protocol) and SSE: the list of tools passes --strict, every
+# tool answers a call, a wrong argument gives exit 5 (isError), prompts and
+# resources are there, and without the token nothing is.
 # Usage: test/inspector.sh [PROGRAM]     (builds the program when not given)
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/trainmedic/inspector-2.12.0
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 
 if [ ! -x "$cache/node_modules/.bin/mcp-inspector" ] || [ ! -x "$cache/node_modules/node/bin/node" ]; then
 	mkdir -p "$cache"
@@ -21,38 +23,80 @@ program=${1:-$work/trainmedic}
 [ $# -gt 0 ] || go build -o "$program" ./cmd/trainmedic
 export MCP_CATALOG_PATH="$work/catalog.json"
 
+XDG_STATE_HOME="$work/state"
+export XDG_STATE_HOME
+token=tm_$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+(umask 077 && echo "$token" >"$work/token")
+"$program" serve --http 127.0.0.1:0 --sse localhost:0 --token-file "$work/token" 2>"$work/serve.txt" &
+server=$!
+tries=0
+until grep -q 'SSE on' "$work/serve.txt"; do
+	tries=$((tries + 1))
+	[ $tries -lt 100 ] || { echo "FAIL inspector: the server does not come up" >&2; cat "$work/serve.txt" >&2; exit 1; }
+	sleep 0.1
+done
+http=$(sed -n 's/.*streamable HTTP on //p' "$work/serve.txt")
+sse=$(sed -n 's/.*SSE on //p' "$work/serve.txt")
+log="$root/cmd/trainmedic/testdata/logs/oom.log"
+
 inspect() {
-	node "$cache/node_modules/.bin/mcp-inspector" --cli --format json -q "$@" -- "$program" serve
+	case $way in
+	stdio) set -- "$@" -- "$program" serve ;;
+	http) set -- --server-url "$http" --transport http --header "Authorization: Bearer $token" "$@" ;;
+	modern) set -- --server-url "$http" --transport http --protocol-era modern --header "Authorization: Bearer $token" "$@" ;;
+	sse) set -- --server-url "$sse" --transport sse --header "Authorization: Bearer $token" "$@" ;;
+	esac
+	node "$cache/node_modules/.bin/mcp-inspector" --cli --format json -q "$@"
 }
 
 call() { # TOOL ARGUMENTS
 	inspect --method tools/call --tool-name "$1" --tool-args-json "$2" >"$work/out.json" || {
-		echo "FAIL inspector: $1 $2: exit $?" >&2
+		echo "FAIL inspector, $way: $1 $2: exit $?" >&2
 		cat "$work/out.json" >&2
 		exit 1
 	}
-	grep -q '"structuredContent"' "$work/out.json" || { echo "FAIL inspector: $1: no structured content" >&2; exit 1; }
-	echo "ok   inspector: $1 ($(wc -c <"$work/out.json") bytes)"
+	grep -q '"structuredContent"' "$work/out.json" || { echo "FAIL inspector, $way: $1: no structured content" >&2; exit 1; }
+	echo "ok   inspector, $way: $1 ($(wc -c <"$work/out.json") bytes)"
 }
 
-log="$root/cmd/trainmedic/testdata/logs/oom.log"
-inspect --method tools/list --strict >"$work/list.json"
-echo "ok   inspector: tools/list --strict ($(wc -c <"$work/list.json") bytes)"
-for tool in fetch_target tail_log extract_metrics classify_failure plan_recovery check_failed_run; do
-	call "$tool" "{\"target\":\"$log\"}"
+all() {
+	inspect --method tools/list --strict >"$work/list.json"
+	echo "ok   inspector, $way: tools/list --strict ($(wc -c <"$work/list.json") bytes)"
+	for tool in fetch_target tail_log extract_metrics classify_failure plan_recovery check_failed_run; do
+		call "$tool" "{\"target\":\"$log\"}"
+	done
+	call monitor_run "{\"target\":\"$log\",\"once\":true}"
+	call classify_failure '{"text":"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"}'
+	call tail_log "{\"target\":\"$log\",\"match\":\"(?i)error\",\"lines\":5}"
+
+	code=0
+	inspect --method tools/call --tool-name tail_log --tool-args-json '{"taget":"x"}' >"$work/bad.json" 2>&1 || code=$?
+	[ $code -eq 5 ] || { echo "FAIL inspector, $way: a wrong argument gave exit $code, want 5" >&2; cat "$work/bad.json" >&2; exit 1; }
+	echo "ok   inspector, $way: a wrong argument is isError"
+
+	inspect --method prompts/list | grep -q babysit-training
+	inspect --method prompts/get --prompt-name check-failed-run --prompt-args target=run.log | grep -q check_failed_run
+	inspect --method resources/list | grep -q trainmedic://schemas/check-failed-run
+	inspect --method resources/read --uri trainmedic://schemas/check-failed-run | grep -q run_status
+	echo "ok   inspector, $way: prompts and resources"
+}
+
+for way in stdio http modern sse; do
+	all
 done
-call classify_failure '{"text":"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"}'
-call tail_log "{\"target\":\"$log\",\"match\":\"(?i)error\",\"lines\":5}"
 
-set +e
-inspect --method tools/call --tool-name tail_log --tool-args-json '{"taget":"x"}' >"$work/bad.json" 2>&1
-code=$?
-set -e
-[ $code -eq 5 ] || { echo "FAIL inspector: a wrong argument gave exit $code, want 5" >&2; cat "$work/bad.json" >&2; exit 1; }
-echo "ok   inspector: a wrong argument is isError"
+right=$token
+token=tm_wrong
+for way in http sse; do
+	if inspect --method tools/list >"$work/denied.json" 2>&1; then
+		echo "FAIL inspector, $way: a wrong token is let in" >&2
+		exit 1
+	fi
+	echo "ok   inspector, $way: a wrong token is refused"
+done
+token=$right
 
-inspect --method prompts/list | grep -q babysit-training
-inspect --method prompts/get --prompt-name check-failed-run --prompt-args target=run.log | grep -q check_failed_run
-inspect --method resources/list | grep -q trainmedic://schemas/check-failed-run
-inspect --method resources/read --uri trainmedic://schemas/check-failed-run | grep -q run_status
-echo "ok   inspector: prompts and resources"
+kill "$server"
+wait "$server" || { echo "FAIL inspector: the server ended with exit $?" >&2; cat "$work/serve.txt" >&2; exit 1; }
+server=
+echo "ok   inspector: the server ends when it is asked to"

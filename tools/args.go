@@ -57,6 +57,7 @@ type args struct {
 	progress     mcp.ProgressToken // nil: the client wants none
 	answers      mcp.InputResponses
 	requestState string
+	roots        source.Roots
 }
 
 func (a *args) read(req mcp.CallToolRequest) error {
@@ -82,7 +83,7 @@ func (a *args) read(req mcp.CallToolRequest) error {
 func (a *args) options() source.Options {
 	o := source.Options{
 		Artifacts: a.Artifacts, LabelColumn: a.LabelColumn, Framework: a.Framework, Task: a.Task,
-		Last: a.Last, Project: a.Project, Region: a.Region,
+		Last: a.Last, Project: a.Project, Region: a.Region, Roots: a.roots,
 	}
 	if a.Text != "" {
 		o.Stdin = strings.NewReader(a.Text)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -17,6 +18,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/source"
+	"github.com/trainmedic/trainmedic/internal/transport"
 )
 
 // guard stands before every tool: it validates the arguments, sets the
@@ -27,6 +29,8 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 		if t == nil {
 			return next(ctx, req)
 		}
+		began, client := time.Now(), ctx
+		defer func() { s.note(client, t.name, time.Since(began), complaint(res)) }()
 		defer func() {
 			if p := recover(); p != nil {
 				res, err = failure(report.Failure{Kind: report.KindInternal, Message: fmt.Sprintf("%s: panic: %v", t.name, p), Ask: askReport}), nil
@@ -35,10 +39,18 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 		if f := t.reject(req); f != nil {
 			return failure(*f), nil
 		}
+		if dir := req.GetString("out_dir", ""); dir != "" {
+			if err := s.cfg.Roots.Check(dir); err != nil {
+				return failure(s.explain(err)), nil
+			}
+		}
+		ctx, unbind := transport.Bound(ctx)
+		defer unbind()
 		if !t.watches && !t.bare {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, s.cfg.Deadline)
 			defer cancel()
+			defer s.pulse(ctx, req)()
 		}
 		res, err = next(ctx, req)
 		if err != nil {
@@ -204,6 +216,18 @@ func failure(f report.Failure) *mcp.CallToolResult {
 		b = []byte(`{"error":{"kind":"internal","message":"unprintable error","ask":""}}`)
 	}
 	return mcp.NewToolResultError(string(b))
+}
+
+// complaint is the text of a result that is an error, "" of one that is not.
+func complaint(res *mcp.CallToolResult) string {
+	if res == nil || !res.IsError || len(res.Content) == 0 {
+		return ""
+	}
+	text, _ := mcp.AsTextContent(res.Content[0])
+	if text == nil {
+		return "an error"
+	}
+	return text.Text
 }
 
 // success carries the same JSON twice: some hosts show their model the one,

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
@@ -41,7 +39,6 @@ const (
 	patientWait   = 3600 // with a progress token
 	progressEvery = 10 * time.Second
 	statusBytes   = 180
-	afterProgress = 10 * time.Millisecond // a notification right before the answer gets lost over HTTP
 )
 
 func monitorRun() *tool {
@@ -91,7 +88,7 @@ func runMonitor(ctx context.Context, s *Server, a args) (any, error) {
 }
 
 // await waits for news in stretches, with progress after each where the client
-// asked for it.
+// asked for it. A server that has to end answers with what is known.
 func (s *Server) await(ctx context.Context, id string, cursor int, a args) (monitor.Status, error) {
 	seconds := usualWait
 	if a.WaitSeconds != nil {
@@ -102,26 +99,17 @@ func (s *Server) await(ctx context.Context, id string, cursor int, a args) (moni
 	if a.progress != nil {
 		left, stretch = time.Duration(min(seconds, patientWait))*time.Second, progressEvery
 	}
+	waiting, stop := s.way.Waiting(ctx)
+	defer stop()
 	for told := 1; ; told++ {
-		part, cancel := context.WithTimeout(ctx, min(stretch, left))
+		part, cancel := context.WithTimeout(waiting, min(stretch, left))
 		st, err := s.cfg.Watches.Wait(part, id, cursor, a.Cursor == "")
 		cancel()
 		left -= stretch
-		if err != nil || len(st.Events) > 0 || st.Artifact != nil || a.Cursor == "" && st.Line != "" || left <= 0 || ctx.Err() != nil {
+		if err != nil || len(st.Events) > 0 || st.Artifact != nil || a.Cursor == "" && st.Line != "" || left <= 0 || waiting.Err() != nil {
 			return st, err
 		}
 		s.tellProgress(ctx, a.progress, told, st.Line)
-	}
-}
-
-func (s *Server) tellProgress(ctx context.Context, token mcp.ProgressToken, n int, line string) {
-	// a client that went away shows in ctx; nothing else can be done about it
-	_ = s.mcp.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": token, "progress": n, "message": redact.Clip(line, statusBytes)})
-	t := time.NewTimer(afterProgress)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 

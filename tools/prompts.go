@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/trainmedic/trainmedic/internal/redact"
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
 // The prompts are the two skills, told for the tools of this server.
@@ -67,12 +68,12 @@ func given(args map[string]string) string {
 
 // completer completes the arguments of the prompts: the words that a framework
 // or task may be, and the paths that a target may be.
-type completer struct{}
+type completer struct{ roots source.Roots }
 
 const maxCompletions = 100
 
 // CompletePromptArgument implements server.PromptCompletionProvider.
-func (completer) CompletePromptArgument(_ context.Context, _ string, arg mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (c completer) CompletePromptArgument(_ context.Context, _ string, arg mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
 	var from []string
 	switch arg.Name {
 	case "framework":
@@ -80,24 +81,27 @@ func (completer) CompletePromptArgument(_ context.Context, _ string, arg mcp.Com
 	case "task":
 		from = tasks
 	case "target":
-		from = paths(arg.Value)
+		from = c.paths(arg.Value)
 	}
-	c := &mcp.Completion{Values: []string{}}
+	out := &mcp.Completion{Values: []string{}}
 	for _, v := range from {
 		if strings.HasPrefix(v, arg.Value) {
-			c.Values = append(c.Values, v)
+			out.Values = append(out.Values, v)
 		}
 	}
-	c.Total = len(c.Values)
-	if c.Total > maxCompletions {
-		c.Values, c.HasMore = c.Values[:maxCompletions], true
+	out.Total = len(out.Values)
+	if out.Total > maxCompletions {
+		out.Values, out.HasMore = out.Values[:maxCompletions], true
 	}
-	return c, nil
+	return out, nil
 }
 
 // paths lists the files and directories that a path may go on to.
-func paths(prefix string) []string {
+func (c completer) paths(prefix string) []string {
 	dir, base := filepath.Split(prefix)
+	if c.roots.Check(filepath.Clean(dir+".")) != nil {
+		return nil
+	}
 	entries, err := os.ReadDir(filepath.Clean(dir + "."))
 	if err != nil {
 		return nil

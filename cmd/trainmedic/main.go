@@ -17,7 +17,6 @@ import (
 	"github.com/trainmedic/trainmedic/internal/gate/effect"
 	"github.com/trainmedic/trainmedic/internal/monitor"
 	sources "github.com/trainmedic/trainmedic/internal/source/all"
-	"github.com/trainmedic/trainmedic/tools"
 )
 
 func main() {
@@ -44,28 +43,7 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 			g, err := openGate(ctx, a, watches, 0, note)
 			return g, g, err
 		},
-		Serve: func(ctx context.Context, a cli.Actions, stdin io.Reader, stdout, stderr io.Writer) error {
-			cfg := tools.Config{Doctor: doctor, Sources: kinds, Version: version()}
-			if a.Any() {
-				g, err := openGate(ctx, a, watches, os.Getppid(), stderr)
-				if err != nil {
-					return err
-				}
-				defer g.Close() //nolint:errcheck // what waited is void
-				cfg.Actions, cfg.ApprovalPage = g, g.page
-			}
-			dir, err := monitor.StateDir()
-			if err != nil {
-				return err
-			}
-			desk := &monitor.Desk{Monitor: watches, Dir: dir}
-			defer desk.Close() //nolint:errcheck // it waits for goroutines; the journals are on disk
-			if err := desk.Resume(); err != nil {
-				fmt.Fprintf(stderr, "trainmedic serve: %v\n", err) // the others are served
-			}
-			cfg.Watches = desk
-			return tools.New(cfg).ServeStdio(ctx, stdin, stdout, stderr)
-		},
+		Serve: func(ctx context.Context, o cli.ServeOptions, s cli.Streams) error { return serve(ctx, doctor, o, s) },
 	})
 }
 

@@ -44,8 +44,8 @@ type Deps struct {
 	Notify func(ctx context.Context, command string, v any) error
 	// Examine says what this machine lets the sources see; it ends with ctx.
 	Examine func(ctx context.Context) []source.Check
-	// Serve runs the MCP server on the given streams until ctx or stdin ends.
-	Serve func(ctx context.Context, a Actions, stdin io.Reader, stdout, stderr io.Writer) error
+	// Serve runs the MCP server until ctx ends, or standard input where it is that.
+	Serve func(ctx context.Context, o ServeOptions, s Streams) error
 	// Act opens the gate for the watches of this process; the caller closes it.
 	Act func(ctx context.Context, a Actions, note io.Writer) (Gate, io.Closer, error)
 }
@@ -68,7 +68,7 @@ func commands() []command {
 		{"check", "TARGET [flags]", "diagnose a failed or unstable run", check},
 		{"watch", "TARGET | -- CMD…", "monitor a run until it ends", watch},
 		{"doctor", "", "what this machine lets trainmedic see", doctor},
-		{"serve", "[flags]", "the MCP server on standard input and output", serve},
+		{"serve", "[flags]", "the MCP server, on standard input and output or over HTTP", serve},
 		{"approvals", "", "list the actions that wait for you", approvals},
 		{"approve", "ID", "let an action be done", approve},
 		{"deny", "ID", "refuse an action", deny},
@@ -104,27 +104,6 @@ func usage(w io.Writer) {
 		fmt.Fprintf(w, "  %-24s %s\n", c.name+" "+c.args, c.doc)
 	}
 	fmt.Fprint(w, "\nEach command explains itself with --help.\n")
-}
-
-func serve(ctx context.Context, args []string, s Streams, d Deps) int {
-	f := newFlags("serve", s.Err)
-	var a Actions
-	a.flags(f)
-	f.BoolVar(&a.Elicit, "allow-elicitation", false, "safe actions that ask may be decided in the client's own dialog, which its host can answer by itself")
-	f.StringVar(&a.Page, "approval-page", "", "serve the approval page on this loopback `address:port`; set its passphrase with trainmedic approvals --set-passphrase")
-	f.StringSliceVar(&a.Hosts, "approval-host", nil, "a further `name` that a browser may call the approval page by, as behind a tunnel")
-	f.StringVar(&a.Socket, "approval-socket", "", "take decisions on a socket at this `path`, which other users reach; the policy's approvers may decide")
-	if code, ok := f.parse(args, s.Out, "usage: trainmedic serve [flags]\n\nServes the Model Context Protocol on standard input and output. Without --allow-actions or --policy it changes nothing.\n\nFlags:\n"+f.FlagUsages()); !ok {
-		return code
-	}
-	if f.NArg() > 0 {
-		return f.fail("unexpected argument %q", f.Arg(0))
-	}
-	if err := d.Serve(ctx, a, s.In, s.Out, s.Err); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(s.Err, "trainmedic serve: %v\n", err)
-		return exitBlind
-	}
-	return exitGo
 }
 
 func version(_ context.Context, args []string, s Streams, d Deps) int {

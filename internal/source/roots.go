@@ -14,6 +14,9 @@ import (
 // not even one that was put there a moment ago.
 type Roots []string
 
+// Nowhere are roots below which there is nothing.
+var Nowhere = Roots{""}
+
 // NewRoots resolves folders that exist.
 func NewRoots(dirs []string) (Roots, error) {
 	var out Roots

@@ -1,4 +1,4 @@
-package tools
+package transport
 
 import (
 	"bytes"
@@ -14,19 +14,23 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// grace is how long a client that has closed its end still gets the answers to
-// what it had asked: a script pipes its requests and does not wait.
-const grace = 5 * time.Second
-
-// ServeStdio answers one client on the given streams until ctx or stdin ends.
-func (s *Server) ServeStdio(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+// Stdio answers one client on the given streams until ctx or stdin ends.
+func (s *Service) Stdio(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	stdio := server.NewStdioServer(s.mcp)
 	stdio.SetErrorLogger(log.New(stderr, "trainmedic serve: ", 0))
 	server.WithWorkerPoolSize(workers)(stdio)
-	open := &unanswered{ids: map[string]bool{}, changed: make(chan struct{}, 1)}
-	err := stdio.Listen(ctx, &asking{from: stdin, open: open, ctx: ctx}, &answering{to: stdout, open: open})
-	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("tools: serve stdio: %w", err)
+	open := newUnanswered()
+	calls, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	stop := context.AfterFunc(ctx, func() {
+		s.end()
+		open.wait(calls, grace)
+		cut()
+	})
+	defer stop()
+	err := stdio.Listen(calls, &asking{from: stdin, open: open, ctx: ctx}, &answering{to: stdout, open: open})
+	if err != nil && calls.Err() == nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("transport: stdio: %w", err)
 	}
 	return nil
 }
@@ -36,6 +40,16 @@ type unanswered struct {
 	mu      sync.Mutex
 	ids     map[string]bool
 	changed chan struct{}
+}
+
+func newUnanswered() *unanswered {
+	return &unanswered{ids: map[string]bool{}, changed: make(chan struct{}, 1)}
+}
+
+func (u *unanswered) len() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.ids)
 }
 
 // asked notes a message of the client: a request opens its id.
@@ -73,17 +87,11 @@ func head(line []byte) (id, method string) {
 	return string(m.ID), m.Method
 }
 
-// wait returns when every request has its answer, or the grace or ctx is over.
-func (u *unanswered) wait(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, grace)
+// wait returns when every request has its answer, or most or ctx is over.
+func (u *unanswered) wait(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	for {
-		u.mu.Lock()
-		n := len(u.ids)
-		u.mu.Unlock()
-		if n == 0 {
-			return
-		}
+	for u.len() > 0 {
 		select {
 		case <-u.changed:
 		case <-ctx.Done():
@@ -104,7 +112,7 @@ func (a *asking) Read(p []byte) (int, error) {
 	n, err := a.from.Read(p)
 	a.part = eachLine(append(a.part, p[:n]...), a.open.asked)
 	if errors.Is(err, io.EOF) {
-		a.open.wait(a.ctx)
+		a.open.wait(a.ctx, grace)
 	}
 	return n, err
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/cli"
+	"github.com/trainmedic/trainmedic/internal/diagnose"
+	"github.com/trainmedic/trainmedic/internal/door"
+	"github.com/trainmedic/trainmedic/internal/monitor"
+	"github.com/trainmedic/trainmedic/internal/source"
+	"github.com/trainmedic/trainmedic/internal/transport"
+	"github.com/trainmedic/trainmedic/tools"
+)
+
+// serve builds the MCP server and opens it to its clients.
+func serve(ctx context.Context, of *diagnose.Doctor, o cli.ServeOptions, s cli.Streams) error {
+	doctor := *of
+	roots, err := bound(&doctor, o.Roots)
+	if err != nil {
+		return err
+	}
+	token, err := token(o)
+	if err != nil {
+		return err
+	}
+	say := func(line string) { fmt.Fprintln(s.Err, "trainmedic serve: "+line) }
+	dir, err := stateDir(o.Roots)
+	if err != nil {
+		return err
+	}
+	watches := &monitor.Monitor{Book: doctor.Book, Sources: doctor.Sources, Conclude: doctor.Conclude}
+	cfg := tools.Config{Doctor: &doctor, Sources: doctor.Sources, Version: version(), Roots: roots}
+	if o.Actions.Any() {
+		g, err := openGate(ctx, o.Actions, watches, os.Getppid(), s.Err)
+		if err != nil {
+			return err
+		}
+		defer g.Close() //nolint:errcheck // what waited is void
+		cfg.Actions, cfg.ApprovalPage = g, g.page
+	}
+	desk := &monitor.Desk{Monitor: watches, Dir: dir}
+	defer desk.Close() //nolint:errcheck // it waits for goroutines; the journals are on disk
+	if err := desk.Resume(); err != nil {
+		say(err.Error()) // the others are served
+	}
+	cfg.Watches = desk
+	server := tools.New(cfg)
+	if o.HTTP == "" && o.SSE == "" {
+		return server.ServeStdio(ctx, s.In, s.Out, s.Err)
+	}
+	if o.Token && token == "" {
+		token = door.NewToken()
+		say("token, shown this once (Authorization: Bearer TOKEN): " + token)
+	}
+	run, err := server.Listen(ctx, transport.Network{HTTP: o.HTTP, SSE: o.SSE, Token: token, Hosts: o.Hosts, Origins: o.Origins, Say: say})
+	if err != nil {
+		return err
+	}
+	return run()
+}
+
+func token(o cli.ServeOptions) (string, error) {
+	if o.TokenFile == "" {
+		return "", nil
+	}
+	return door.ReadToken(o.TokenFile)
+}
+
+// bound leaves the doctor only what the roots allow: paths below a folder, pasted
+// texts, and the kinds that were named.
+func bound(d *diagnose.Doctor, roots []string) (source.Roots, error) {
+	if len(roots) == 0 {
+		return nil, nil
+	}
+	allowed := []string{"file", "artifacts", "traceback"}
+	var dirs []string
+	for _, r := range roots {
+		scheme, rest, ok := strings.Cut(r, ":")
+		if ok && rest == "" {
+			if !slices.ContainsFunc(d.Sources, func(k *source.Kind) bool { return k.Scheme == scheme }) {
+				return nil, fmt.Errorf("--root %s: there is no such kind of target", r)
+			}
+			allowed = append(allowed, scheme)
+		} else {
+			dirs = append(dirs, r)
+		}
+	}
+	d.Sources = slices.DeleteFunc(slices.Clone(d.Sources), func(k *source.Kind) bool { return !slices.Contains(allowed, k.Scheme) })
+	if len(dirs) == 0 { // no path at all
+		d.Sources = slices.DeleteFunc(d.Sources, func(k *source.Kind) bool { return k.Scheme == "file" || k.Scheme == "artifacts" })
+		return source.Nowhere, nil
+	}
+	return source.NewRoots(dirs)
+}
+
+// stateDir is where the watches of a server lie. One that may read only some
+// folders has a place of its own: it does not go on with the watches of another,
+// nor tell of them.
+func stateDir(roots []string) (string, error) {
+	dir, err := monitor.StateDir()
+	if err != nil || len(roots) == 0 {
+		return dir, err
+	}
+	roots = slices.Clone(roots)
+	for i, r := range roots {
+		if abs, err := filepath.Abs(r); err == nil && !strings.HasSuffix(r, ":") {
+			roots[i] = abs
+		}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(roots)), "\n")))
+	return filepath.Join(dir, "below-"+hex.EncodeToString(sum[:6])), nil
+}
