@@ -35,6 +35,7 @@ type args struct {
 	Match  string   `json:"match"`  // tail_log
 	Names  []string `json:"names"`  // extract_metrics
 	Points int      `json:"points"` // extract_metrics
+	Plot   bool     `json:"plot"`   // extract_metrics
 	OutDir string   `json:"out_dir"`
 	RunID  string   `json:"run_id"`
 

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/diagnose"
+	"github.com/trainmedic/trainmedic/internal/plot"
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -23,7 +25,12 @@ type Metrics struct {
 	ETA          *ETA            `json:"eta" jsonschema:"nullable"`
 	Framework    string          `json:"framework"`
 	Cut          []report.Cut    `json:"cut"`
+
+	png []byte // nil when no picture was asked for
 }
+
+// picture goes beside the result as an image.
+func (m *Metrics) picture() []byte { return m.png }
 
 // MetricSeries is one metric: its summary, where it is going, and its shape.
 type MetricSeries struct {
@@ -61,6 +68,7 @@ func extractMetrics() *tool {
 		args: object{
 			"names":  object{"type": "array", "items": object{"type": "string"}, "maxItems": 100, "description": "Only these metrics."},
 			"points": integer("Samples of each series at most (50).", 1, 4096),
+			"plot":   boolean("Also a picture (PNG)."),
 		},
 		run: runMetrics,
 	}
@@ -88,8 +96,26 @@ func runMetrics(ctx context.Context, s *Server, a args) (any, error) {
 	m.Throughput = Throughput{recent(f, "steps_per_second"), recent(f, "samples_per_second"), recent(f, "tokens_per_second")}
 	m.ETA = eta(m.LastProgress, f.Series("steps_per_second"))
 	redact.Value(m)
+	if a.Plot {
+		if m.png, err = drawn(res, m); err != nil {
+			return nil, err
+		}
+	}
 	lists := []report.List{report.First("series", &m.Series, 12)}
 	return m, s.fit(m, "Metrics of "+redact.Clip(res.Diagnosis.Target, 80), a, &m.Cut, append(pointLists(m), lists...)...)
+}
+
+// drawn is the picture of the series of a result.
+func drawn(res *diagnose.Result, m *Metrics) ([]byte, error) {
+	var series []*run.Series
+	for _, s := range m.Series {
+		series = append(series, res.File.Series(s.Name))
+	}
+	var b bytes.Buffer
+	if err := plot.Of(res.Diagnosis, series).PNG(&b); err != nil {
+		return nil, fmt.Errorf("tools: %w", err)
+	}
+	return b.Bytes(), nil
 }
 
 func orNone(s string) string {

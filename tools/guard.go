@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -237,5 +238,9 @@ func success(v any) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tools: result: %w", err)
 	}
-	return mcp.NewToolResultStructured(json.RawMessage(b), string(b)), nil
+	res := mcp.NewToolResultStructured(json.RawMessage(b), string(b))
+	if p, ok := v.(interface{ picture() []byte }); ok && p.picture() != nil {
+		res.Content = append(res.Content, mcp.NewImageContent(base64.StdEncoding.EncodeToString(p.picture()), "image/png"))
+	}
+	return res, nil
 }
