@@ -32,7 +32,7 @@ func TestClaim(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for ref, want := range map[string]bool{
 		"user@host:/x": true, "user@host:x.log": true, "user@host:~/runs/*.log": true, "gpu-box:/runs/x": true, "gpu-box:~/x": true,
-		"C:/x": false, "http://host/x": false, "slurm:/x": false, "run.log": false, "a/b:c": false, "host:x": false, "-": false, "user@host": false,
+		"C:/x": false, "http://host/x": false, "run.log": false, "a/b:c": false, "host:x": false, "-": false, "user@host": false,
 	} {
 		if got := claim(ref); got != want {
 			t.Errorf("%q: %v", ref, got)
