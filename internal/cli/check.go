@@ -19,6 +19,7 @@ type checkLine struct {
 	json      bool
 	outDir    string
 	outDirSet bool
+	html      string // where a page is written, "" for none
 }
 
 func check(ctx context.Context, args []string, s Streams, d Deps) int {
@@ -31,6 +32,13 @@ func check(ctx context.Context, args []string, s Streams, d Deps) int {
 		return blind(s, "check", line.req.Target, line.json, d.Sources, err)
 	}
 	redact.Value(res.Diagnosis)
+	if line.html != "" {
+		if err := writePage(line.html, res); err != nil {
+			fmt.Fprintf(s.Err, "trainmedic check: %v\n", err)
+		} else {
+			fmt.Fprintf(s.Err, "Page: %s\n", line.html)
+		}
+	}
 	return deliver(s, line, res.Diagnosis)
 }
 
@@ -47,6 +55,7 @@ func parseCheck(args []string, s Streams, kinds source.Registry) (*checkLine, in
 	f.Bool("no-fix", false, "accepted for compatibility: check never changes anything")
 	f.StringVar(&line.outDir, "out-dir", ".", "where check-failed-run.json is written")
 	f.StringVar(&line.req.RunID, "run-id", "", "run_id of the artifact (a new UUID when not given)")
+	f.StringVar(&line.html, "html", "", "also write the report as one page to this `file`, with pictures of the metrics")
 	f.BoolVar(&line.json, "json", false, "print only the artifact; write a file only with --out-dir")
 	if code, ok := f.parse(args, s.Out, checkHelp(f, kinds)); !ok {
 		return nil, code

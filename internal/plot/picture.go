@@ -82,6 +82,19 @@ func Of(d *report.Diagnosis, series []*run.Series) Picture {
 	return p
 }
 
+// usual are the metrics that a page shows, where the run has them.
+var usual = []string{"loss", "eval_loss", "lr", "grad_norm", "accuracy", "eval_accuracy", "perplexity", "loss_scale", "samples_per_second", "tokens_per_second"}
+
+// Usual makes the picture of a diagnosis from the metrics that most runs have;
+// series finds one by its name.
+func Usual(d *report.Diagnosis, series func(name string) *run.Series) Picture {
+	var all []*run.Series
+	for _, name := range usual {
+		all = append(all, series(name))
+	}
+	return Of(d, all)
+}
+
 // marks are the steps of the evidence and of the checkpoint to go on from.
 func marks(d *report.Diagnosis) []Mark {
 	var all []Mark
