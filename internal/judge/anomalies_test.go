@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,38 @@ func TestAProcessThatIsStoppedOrBlockedSharpensAStall(t *testing.T) {
 		w.look("", run.Fact{Key: run.FactState, Value: "D"})
 	}
 	w.want(report.AnomalyStalled, report.High)
+}
+
+func TestWhatGPUsAndTheFlightRecorderSayOfAStall(t *testing.T) {
+	says := func(w *follow) string {
+		for _, a := range judge.Anomalies(failuretest.Book(t), w.f) {
+			if a.Type == report.AnomalyStalled {
+				return string(a.Severity) + ": " + a.Description
+			}
+		}
+		return ""
+	}
+	util := func(gpu, percent string) run.Fact { return run.Fact{Key: "gpu." + gpu + run.GPUUtil, Value: percent} }
+	for name, c := range map[string]struct {
+		facts []run.Fact
+		want  string
+	}{
+		"idle":             {[]run.Fact{util("0", "0"), util("1", "0")}, "medium: .*Its GPUs do nothing"},
+		"one works":        {[]run.Fact{util("0", "0"), util("1", "100")}, "medium: [^.]*[.]$"},
+		"others' are busy": {[]run.Fact{util("0", "0"), util("1", "90"), {Key: "gpu.1" + run.GPUOthers, Value: "true"}}, "medium: .*Its GPUs do nothing"},
+		"flight recorder":  {[]run.Fact{{Key: "flight.says", Value: "Rank 3 never called all_reduce 17."}}, "high: .*Rank 3 never called"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFollow(t)
+			w.train(10, "loss=1.5", nil)
+			for range 4 {
+				w.look("", c.facts...)
+			}
+			if got := says(w); !regexp.MustCompile("^" + c.want).MatchString(got) {
+				t.Errorf("want %s, got %q", c.want, got)
+			}
+		})
+	}
 }
 
 func TestOneGradientSpikeIsNoExplosion(t *testing.T) {

@@ -167,10 +167,32 @@ func standstill(f *casefile.File, all []*suspect) (string, bool) {
 	if f.Value(run.FactState) == "T" {
 		return "The process is stopped (state T).", true
 	}
+	if says := f.Value("flight.says"); says != "" {
+		return says, true
+	}
 	if idle(f.Pulse.Gauges[run.FactCPU]) {
 		return "Its processes use no processor time.", true
 	}
+	if idleGPUs(f) { // as while a checkpoint is written: no proof
+		return "Its GPUs do nothing (0 %).", false
+	}
 	return "", false
+}
+
+// idleGPUs reports whether the run has GPUs, and none of them works.
+func idleGPUs(f *casefile.File) bool {
+	seen := false
+	for _, v := range f.FactsUnder(run.GPU) {
+		device, ok := strings.CutSuffix(v.Key, run.GPUUtil)
+		if !ok || f.Value(device+run.GPUOthers) == "true" {
+			continue
+		}
+		if n, err := strconv.ParseFloat(f.Value(v.Key), 64); err != nil || n > 0 {
+			return false
+		}
+		seen = true
+	}
+	return seen
 }
 
 // idle reports whether the processor time stood still over the last two looks.
