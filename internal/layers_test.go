@@ -45,7 +45,7 @@ var floors = []struct {
 	{2, "internal/source/artifacts/doc", "internal/run internal/report", false},
 	{3, "internal/source/artifacts/*", "internal/gpu internal/host internal/source internal/source/artifacts/doc internal/tail internal/run internal/checkpoint internal/report", false},
 	{3, "internal/source/ps", "internal/shell internal/source internal/host internal/redact internal/run", false},
-	{4, "internal/source/ssh", "internal/shell internal/remote internal/source internal/source/file internal/tail internal/run", false},
+	{4, "internal/source/ssh", "internal/shell internal/host internal/remote internal/source internal/source/file internal/tail internal/run", false},
 	{3, "internal/source/*", "internal/shell internal/gpu internal/kernel internal/source internal/tail internal/host internal/run internal/checkpoint", false},
 	{3, "internal/remote", "internal/shell internal/source internal/remote/sshconfig", false},
 	{2, "internal/remote/sshconfig", "", true},

@@ -320,3 +320,31 @@ func TestNothingIsExecuted(t *testing.T) {
 		}
 	}
 }
+
+// TestAWatchKnowsTheRoomOfTheHost: what df says of the file system that a watched
+// log lies on is told at the first look, and not at every further one.
+func TestAWatchKnowsTheRoomOfTheHost(t *testing.T) {
+	b := newBox(t)
+	dir := put(t, aRun())
+	for form, ref := range map[string]string{"a log": dir + "/train.log", "a folder": dir} {
+		t.Run(form, func(t *testing.T) {
+			s := b.open(t, ref, source.Options{Watch: true})
+			defer s.Close()
+			room := func(obs run.Observation) (n int) {
+				for _, f := range obs.Facts {
+					if strings.HasPrefix(f.Key, "disk.") && strings.HasSuffix(f.Key, run.DiskAvail) && f.From.File == "" {
+						n++
+					}
+				}
+				return n
+			}
+			obs := observe(t, s, nil)
+			if room(obs) != 1 {
+				t.Errorf("the first look tells %d file systems: %+v", room(obs), obs.Facts)
+			}
+			if next := observe(t, s, obs.Next); room(next) != 0 {
+				t.Errorf("so does the next one: %+v", next.Facts)
+			}
+		})
+	}
+}

@@ -14,7 +14,9 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 
+	"github.com/trainmedic/trainmedic/internal/host"
 	"github.com/trainmedic/trainmedic/internal/remote"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
@@ -145,7 +147,7 @@ func (k *kind) own(ctx context.Context, t target, opt source.Options) (source.So
 		return k.find(ctx, h, t, opt)
 	}
 	if opt.Watch {
-		return &held{Source: source.Await(t.String(), find), host: h}, nil
+		return &held{Source: source.Await(t.String(), find), host: h, disk: t.path}, nil
 	}
 	s, err := find(ctx)
 	if err != nil {
@@ -180,13 +182,22 @@ type held struct {
 	host *remote.Host
 	told bool
 	shut bool
+	disk string    // of a watch: the path whose file system may fill
+	room time.Time // when that was asked for
 }
 
 // Observe implements source.Source.
 func (s *held) Observe(ctx context.Context, since run.Cursor) (run.Observation, error) {
 	obs, err := s.Source.Observe(ctx, since)
-	if err != nil || s.told {
+	if err != nil {
 		return obs, err
+	}
+	if s.disk != "" && time.Since(s.room) >= roomEvery {
+		s.room = time.Now()
+		obs.Facts = append(obs.Facts, host.DF(ctx, beside{s.host}, s.disk)...)
+	}
+	if s.told {
+		return obs, nil
 	}
 	s.told = true
 	if way := s.host.Way(); way != "" {
