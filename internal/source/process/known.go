@@ -76,9 +76,6 @@ func Output(pid int) (path string, info fs.FileInfo) {
 	return o.path, o.info
 }
 
-// Quote writes a command line as a shell takes it.
-func Quote(args []string) string { return commandLine(args) }
-
 // All lists the PIDs of this machine.
 func All() []int {
 	pids, _ := process.Pids() // none where there are none to see

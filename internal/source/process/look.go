@@ -30,7 +30,7 @@ func (l *look) live(s stat) {
 	l.cwd = cwdOf(s.pid)
 	l.fact(run.FactPID, strconv.Itoa(s.pid))
 	l.fact(run.FactState, s.state)
-	l.fact(run.FactCommand, redact.Text(commandLine(argsOf(s.pid))))
+	l.fact(run.FactCommand, redact.Text(Quote(argsOf(s.pid))))
 	l.fact(run.FactCwd, l.cwd)
 	l.fact(run.FactUser, userOf(s.pid))
 	if at := startOf(s.pid); !at.IsZero() && l.since["fact "+run.FactStart] == "" {
@@ -85,7 +85,7 @@ func (l *look) processes(ranks map[int]ps.Member) {
 	for _, s := range l.all {
 		p := run.Process{
 			PID: s.pid, PPID: s.ppid, State: s.state, RSS: s.rss, WChan: wchanOf(s.pid),
-			Command: redact.Clip(commandLine(argsOf(s.pid)), 300),
+			Command: redact.Clip(Quote(argsOf(s.pid)), 300),
 		}
 		if p.Command == "" {
 			p.Command = "[" + s.name + "]"

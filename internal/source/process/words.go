@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/redact"
+	"github.com/trainmedic/trainmedic/internal/shell"
 )
 
 var (
@@ -34,12 +35,12 @@ func (l *look) environment(pid int) {
 	}
 }
 
-// commandLine is a command line as a shell takes it.
-func commandLine(args []string) string {
+// Quote writes a command line as a shell takes it.
+func Quote(args []string) string {
 	out := make([]string, len(args))
 	for i, a := range args {
 		if out[i] = a; !plainWord.MatchString(a) {
-			out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+			out[i] = shell.Quote(a)
 		}
 	}
 	return strings.Join(out, " ")
