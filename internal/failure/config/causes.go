@@ -126,6 +126,14 @@ var causes = []failure.Cause{
 		},
 	},
 	{
+		Name: "types-differ",
+		Root: "What meets in one operation does not have the same type: inputs, weights or parts of the model are in another precision, or on another device, than the rest.",
+		Fixes: []report.Fix{
+			look("Print dtype and device of the inputs and of the parameters of the module that the traceback names", "shows which of the two is the odd one", "one of them differs from the rest", 60),
+			fix("Bring the odd one to the type and device of the rest: cast the inputs (x.to(model.dtype)), load all parts in one dtype, or run the step under autocast", "removes the failure", "the step passes; 50 steps with finite loss", 300, 0.9),
+		},
+	},
+	{
 		Name: "precision-unsupported",
 		Root: "The precision that was asked for is not supported by this GPU, or the types of weights, inputs and optimizer do not fit each other.",
 		When: preAmpere,
