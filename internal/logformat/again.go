@@ -7,7 +7,7 @@ import "time"
 // way. The reading is valid until the next line; nil is none.
 func (r *Reader) Again(f *Form, nums []float64, b []byte, at time.Time, told bool) (v *Reading, done bool) {
 	switch {
-	case len(r.cols.names) > 0, f.mute && r.yoloNames != nil, f.silent && r.underStep, f.headed != headsAlike && (f.headed == underHead) != (r.head.epoch >= 0):
+	case len(r.cols.names) > 0, f.mute && r.yoloNames != nil, f.silent && r.under != noBlock, r.under > stepBlock, f.headed != headsAlike && (f.headed == underHead) != (r.head.epoch >= 0):
 		return nil, false
 	case f.silent:
 		r.statesAgain(f, nums)

@@ -39,6 +39,8 @@ func (r *Reader) aside(l line) {
 		r.endings(l.b)
 	}
 	switch {
+	case l.has&mMetric != 0 && has(skipSpace(l.b), vowpalHead):
+		r.under = vowpalBlock
 	case l.has&(mEpoch|mDigit) == mEpoch && r.yoloHeader(l):
 	case l.has&(mEpoch|mCount|mHash) != 0 && l.has&mMetric != 0 && (l.has&mDigit == 0 || l.has&(mComma|mHash) != 0):
 		r.header(l)

@@ -8,6 +8,7 @@ type columns struct {
 	names []string // canonical where they have a canonical name
 	roles []role
 	comma bool
+	loose bool // one space is enough between two columns: the header is a comment, "# step loss"
 	rows  int
 	idle  int // lines since the last row
 }
@@ -18,56 +19,58 @@ const maxColumns = 40
 // counter and names metrics.
 func (r *Reader) header(l line) bool {
 	b := skipSpace(l.b)
-	comma := l.has&mComma != 0 && bytes.IndexByte(b, ' ') < 0
-	if len(b) < 6 || len(b) > 2000 || !isAlpha(b[0]) && b[0] != '#' || l.has&(mEq|mBrace|mColon) != 0 || !headerCells(b, comma) {
+	c := columns{comma: l.has&mComma != 0 && bytes.IndexByte(b, ' ') < 0}
+	if c.loose = len(b) > 6 && b[0] == '#' && isSpace(b[1]) && isAlpha(skipSpace(b[1:])[0]); c.loose {
+		b = skipSpace(b[1:])
+	}
+	if len(b) < 6 || len(b) > 2000 || !isAlpha(b[0]) && b[0] != '#' || l.has&(mEq|mBrace|mColon) != 0 || !c.heads(b) {
 		return false
 	}
-	c := columns{comma: comma}
 	for len(b) > 0 {
 		var w []byte
-		w, b = nextColumn(b, comma)
+		w, b = c.next(b)
 		name := canonical(w)
 		if name == "" {
 			name = string(w)
 		}
-		c.names, c.roles = append(c.names, name), append(c.roles, columnRole(w, len(c.names)))
+		c.names, c.roles = append(c.names, name), append(c.roles, columnRole(w, len(c.roles)))
 	}
 	r.cols = c
 	return true
 }
 
-// headerCells reports whether the cells of a line are those of a header.
-func headerCells(b []byte, comma bool) bool {
+// heads reports whether the cells of a line are those of a header.
+func (c *columns) heads(b []byte) bool {
 	n, counters, metrics := 0, 0, 0
 	for ; len(b) > 0; n++ {
 		var w []byte
-		w, b = nextColumn(b, comma)
+		w, b = c.next(b)
 		if n == maxColumns || len(w) == 0 || !columnName(w) {
 			return false
 		}
 		switch k := columnRole(w, n); {
 		case k == countsSteps || k == countsGlobal || k == countsEpochs:
 			counters++
-		case n == 0 && !comma:
+		case n == 0 && !c.comma:
 			return false
-		case canonical(w) != "" || containsFold(w, "loss") || containsFold(w, "score"):
+		case canonical(w) != "" || containsFold(w, "loss") || containsFold(w, "score") || containsFold(w, "psnr") || containsFold(w, "rmse"):
 			metrics++
 		}
 	}
 	return n > 1 && counters > 0 && metrics > 0
 }
 
-// nextColumn is the next name or cell: between commas, or between runs of two
-// spaces or tabs.
-func nextColumn(b []byte, comma bool) (cell, rest []byte) {
-	if comma {
+// next is the next name or cell: between commas, or between runs of two spaces
+// or tabs.
+func (c *columns) next(b []byte) (cell, rest []byte) {
+	if c.comma {
 		if before, after, ok := bytes.Cut(b, []byte{','}); ok {
 			return before, after
 		}
 		return b, nil
 	}
 	i := 0
-	for i < len(b) && !(b[i] == '\t' || b[i] == ' ' && (i+1 == len(b) || b[i+1] == ' ' || b[i+1] == '\t')) {
+	for i < len(b) && !(b[i] == '\t' || b[i] == ' ' && (c.loose || i+1 == len(b) || b[i+1] == ' ' || b[i+1] == '\t')) {
 		i++
 	}
 	return b[:i], skipSpace(b[i:])
@@ -82,9 +85,12 @@ func columnName(w []byte) bool {
 	return isAlpha(w[0]) || w[0] == '#' || w[0] == '_'
 }
 
-// columnRole is what a column counts; spaCy writes E and # for epoch and step.
+// columnRole is what a column counts; spaCy writes E and # for epoch and step,
+// nerfstudio "Step (% Done)".
 func columnRole(w []byte, i int) role {
 	switch {
+	case i == 0 && has(w, "Step ("):
+		return countsSteps
 	case len(w) == 1 && w[0] == 'E' && i == 0:
 		return countsEpochs
 	case len(w) == 1 && w[0] == '#' && i == 1:
@@ -111,7 +117,7 @@ func (r *Reader) row(l line, out *Reading) bool {
 	n := 0
 	for ; len(b) > 0 && n < len(c.names); n++ {
 		var w []byte
-		w, b = nextColumn(b, c.comma)
+		w, b = c.next(b)
 		v, k := number(w)
 		if k == 0 && len(w) > 0 && n == 0 {
 			return false

@@ -40,7 +40,10 @@ var families = []family{
 	{"composer", []string{"[batch="}},
 	{"olmo", []string{"[step=", ",epoch="}},
 	{"tf-estimator", []string{"INFO:tensorflow:loss = "}},
-	{"rsl_rl", []string{"Learning iteration "}},
+	{"wenet", []string{"TRAIN ", "Batch ", "loss "}},
+	{"wenet", []string{"CV ", "Batch ", "loss "}},
+	{"deepmd", []string{"DEEPMD", "atch "}},
+	{"litgpt", []string{"iter ", " step ", "iter time: "}},
 }
 
 // familyOf names the program of a line that the general reader read, or "". The

@@ -10,6 +10,7 @@ type counts struct {
 	total              int64  // stated beside the step
 	told               int    // the pair that states it, -1 for none
 	beside             bool   // as the M of its "N/M"
+	cut                bool   // wenet's "Batch 3/500": the epoch and the batch
 	values             int    // how many values the line has
 	at                 [4]int // of a bar: where its numbers are
 }
@@ -70,7 +71,7 @@ func (r *Reader) counts(b []byte, ps []pair) counts {
 			c.epoch = i // "Train: [0/300][40/1251]", "Train: 0 [ 300/1251 ( 24%)]"
 			continue
 		}
-		c.take(ps, i, r.roleOf(b, p))
+		c.take(b, ps, i, r.roleOf(b, p))
 	}
 	return c
 }
@@ -91,7 +92,14 @@ func (r *Reader) roleOf(b []byte, p *pair) role {
 	return k
 }
 
-func (c *counts) take(ps []pair, i int, k role) {
+// wenets reports whether the words before a count of batches are those of
+// wenet's "DEBUG TRAIN Batch 3/500 loss 12.3".
+func wenets(before []byte) bool {
+	return bytes.HasSuffix(before, []byte("TRAIN Batch ")) || bytes.HasSuffix(before, []byte("CV Batch ")) ||
+		bytes.HasSuffix(before, []byte("| Batch ")) && (contains(before, " TRAIN ") || contains(before, " CV "))
+}
+
+func (c *counts) take(b []byte, ps []pair, i int, k role) {
 	switch k {
 	case countsGlobal:
 		if c.step < 0 || !c.global {
@@ -100,13 +108,14 @@ func (c *counts) take(ps []pair, i int, k role) {
 			c.sum(ps)
 		}
 	case countsSteps:
-		if c.step < 0 {
+		if c.step < 0 || c.step == i-1 && !c.global && iterThenStep(ps, i) {
 			c.step, c.told, c.beside = i, i, true
 			c.sum(ps)
 		}
 	case countsBatches:
 		if c.batch < 0 {
 			c.batch = i
+			c.cut = ps[i].of >= 0 && ps[i].sep == ' ' && wenets(b[:ps[i].at])
 		}
 	case countsEpochs:
 		if c.epoch < 0 {
@@ -118,6 +127,13 @@ func (c *counts) take(ps []pair, i int, k role) {
 			c.sum(ps)
 		}
 	}
+}
+
+// iterThenStep reports whether two counters follow each other as in LitGPT's
+// "iter 64 step 4": the first counts micro-batches, the second optimizer steps.
+func iterThenStep(ps []pair, i int) bool {
+	a, b := &ps[i-1], &ps[i]
+	return a.sep == ' ' && b.sep == ' ' && a.of < 0 && string(a.key) == "iter" && string(b.key) == "step" && b.at == a.end+len(" step ")
 }
 
 // bare takes a bracketed number without a word: the batch after "Epoch [3]", or
@@ -229,6 +245,9 @@ func (r *Reader) locate(l line, ps []pair, c counts, out *Reading, evaluates boo
 	}
 	var a at
 	switch {
+	case c.cut:
+		p := &ps[c.batch]
+		a = r.place(out.Format, spot{epoch: int64(p.val), epochs: -1, batch: int64(p.of), batches: -1, base: 0})
 	case c.step >= 0 && !c.global && c.epoch < 0 && r.head.epoch >= 0 && r.underHead(out.Format, &ps[c.step]):
 		a = r.place(out.Format, spot{epoch: r.head.epoch, epochs: r.head.epochs, batch: int64(ps[c.step].val), batches: int64(ps[c.step].of), base: r.head.base()})
 	case c.step >= 0 && (c.global || c.epoch < 0):
@@ -275,18 +294,14 @@ func (r *Reader) underHead(format string, p *pair) bool {
 }
 
 // headed reports whether the line is nothing but counters in brackets, the head
-// of a block of metrics: "[epoch=1][batch=50/25000]:", or rsl_rl's "Learning
-// iteration 5/1500".
+// of a block of metrics: "[epoch=1][batch=50/25000]:".
 func headed(b []byte, ps []pair, c counts) bool {
-	if has(skipSpace(b), "--> STEP: ") { // Coqui's
+	if s := skipSpace(b); has(s, "--> STEP: ") || has(s, "--> TIME: ") && contains(s, "-- STEP: ") { // Coqui's
 		return true
 	}
 	i := max(c.step, c.batch)
 	if i < 0 || ps[i].of <= 0 {
 		return false
-	}
-	if containsFold(b, "learning iteration ") {
-		return true
 	}
 	open := bytes.IndexByte(beforeKey(b, &ps[c.first()]), '[')
 	rest := bytes.TrimRight(b[ps[i].end:], " :")

@@ -227,7 +227,7 @@ func peculiar(b []byte) bool {
 		}
 	}
 	s := skipSpace(b)
-	if has(s, "all ") || has(s, "|") || has(s, mllogMark) {
+	if has(s, "all ") || has(s, "|") || has(s, mllogMark) || has(s, vowpalHead) {
 		return true
 	}
 	_, ok := message(b)

@@ -25,7 +25,7 @@ type Reader struct {
 	depth        int     // of lines within lines
 	family       string  // of the training lines that the general reader read
 	kin          *family // that wrote the last line of one
-	underStep    bool    // the metrics of a step follow, one a line
+	under        block   // what the lines that follow belong to
 	yoloZero     bool    // epochs are counted from 0, up to the number printed
 	yoloNames    []string
 	restart      bool // a line since the last reading spoke of resuming
@@ -70,6 +70,11 @@ type format struct {
 // first, the general reader last.
 var formats = []format{
 	{"tensorflow-detection", mDigit, mCount | mMetric | mWord, (*Reader).objectDetection},
+	{"rsl_rl", 0, mColon | mCount, (*Reader).iterationBlock},
+	{"rl_games", mDigit | mColon | mEpoch | mSlash, mWord, (*Reader).rlGames},
+	{"rl_games", mDigit | mBracket, mWord, (*Reader).rlGamesReward},
+	{"kaldi", mDigit, mWord, (*Reader).kaldi},
+	{"vowpal-wabbit", mDigit, ^marks(0), (*Reader).vowpal},
 	{"json", mDigit | mBrace | mColon, mBrace, (*Reader).jsonLine},
 	{"yolo", mDigit, mSlash | mAll, (*Reader).yolo},
 	{"tqdm", mDigit | mPercent, mBlock | mPipe, (*Reader).tqdm},
@@ -110,7 +115,7 @@ func (m Marks) Mute() bool {
 
 // Tabular reports whether the reader is in a table, where any line may be a row.
 func (r *Reader) Tabular() bool {
-	return len(r.cols.names) != 0 || r.yoloNames != nil || r.underStep
+	return len(r.cols.names) != 0 || r.yoloNames != nil || r.under != noBlock
 }
 
 // Silent reports whether a line with these marks says nothing to the reader as

@@ -18,12 +18,12 @@ func (r *Reader) objectDetection(l line, out *Reading) bool {
 		if v, k := number(l.b[i+len(" per-step time "):]); k > 0 && v > 0 {
 			r.add("steps_per_second", 1/v)
 		}
-		r.underStep = true
+		r.under = stepBlock
 		out.Values, out.Phase = r.values, PhaseTrain
 		r.advance(at{from: fromSteps, step: step, total: -1, epoch: -1, epochs: -1}, out)
 		return true
 	}
-	if !r.underStep {
+	if r.under != stepBlock {
 		return false
 	}
 	b := l.b
@@ -39,7 +39,9 @@ func (r *Reader) objectDetection(l line, out *Reading) bool {
 	if n == 0 || n >= len(rest) || rest[n] != ',' && rest[n] != '}' {
 		return false
 	}
-	r.underStep = rest[n] == ','
+	if rest[n] != ',' {
+		r.under = noBlock
+	}
 	key := string(bytes.TrimPrefix(name[1:], []byte("Loss/")))
 	if key == "total_loss" {
 		key = "loss"

@@ -133,12 +133,16 @@ func phaseOf(b []byte) Phase {
 // opensLine reports whether nothing but a stamp and a few signs stand before a
 // counter: then any named decimal beside it is a measurement.
 func opensLine(before []byte) bool {
+	before = bytes.TrimSuffix(before, []byte(`{"`)) // "__log__:{"epoch": 3, …"
 	words := 0
 	for i := 0; i < len(before); i++ {
 		if isAlpha(before[i]) {
-			words++
+			from := i
 			for i < len(before) && (isWord(before[i]) || before[i] == '.') {
 				i++
+			}
+			if w := before[from:i]; !has(w, "INFO") && !has(w, "DEBUG") {
+				words++
 			}
 		}
 	}

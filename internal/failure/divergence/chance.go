@@ -109,16 +109,19 @@ func share(s *run.Series) []float64 {
 	return v
 }
 
+// longTold is how many readings of an AUC of one half are no beginning any more.
+const longTold = 10
+
 // sameScore finds an evaluation score that is the same number each time while
 // the training loss stands still: the model says one and the same of every sample.
 func sameScore(f *casefile.File) []failure.Sighting {
 	loss := f.Series("loss")
-	if loss == nil {
-		loss = f.Series("XE Loss")
-	}
 	for _, s := range f.AllSeries() {
 		if !s.Finite() || s.NonFinite > 0 || s.Count < 6 || s.Min.Value != s.Max.Value || !failure.PoorScore(s.Name, s.Last.Value) {
 			continue
+		}
+		if s.Count >= longTold && s.Last.Value == 0.5 && strings.HasSuffix(strings.ToLower(s.Name), "auc") {
+			return found(f, s.Last, 0.7, "collapsed", report.Degraded, fmt.Sprintf("%s is exactly one half in all of %d readings: the model says the same of every sample.", s.Name, s.Count), s.First.Ref)
 		}
 		if !loss.Finite() || loss.Count < s.Count {
 			continue
