@@ -2,32 +2,35 @@ package casefile
 
 import (
 	"regexp"
-	"regexp/syntax"
-	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/logformat"
 )
 
 // memo remembers what regexps said. Lines of one kind come by the million and
-// differ in their digits; a regexp that treats all digits alike says the same
-// of all of them whose numbers have the same widths.
+// differ in their digits; a regexp says the same of all of them whose numbers
+// have the same widths, but for the digits that it tells apart.
 type memo struct {
 	signs  map[*Sign]*signMemo
 	frames map[frameKey]bool
 	told   map[string]bool // lines that announce an exception, and that do not
 	folded []byte
-	order  int // of the line of whose text folded is, 0 for another's
+	apart  []byte // a line as a regexp folds it that tells digits apart
+	order  int    // of the line of whose text folded is, 0 for another's
 }
 
 type signMemo struct {
-	alike    bool     // the regexp treats all digits alike
-	plain    []string // the literals without a digit
-	verdicts map[string]verdict
+	plain, numbered []string       // the literals without a digit, and with one
+	wide            *regexp.Regexp // the regexp with any digit for each that it tells apart
+	digits          *[256]byte     // each byte, of digits that it does not tell apart the first; nil: it tells none apart
+	verdicts        map[string]verdict
+	near            map[string][]int // by lines folded with digits
 }
 
+// verdict is what is true of a line whatever its digits are.
 type verdict struct {
 	literal bool // a plain literal occurs
 	loc     []int
+	maybe   bool // with other digits loc may be right
 }
 
 type frameKey struct {
@@ -55,28 +58,53 @@ func (m *memo) match(s *Sign, line []byte, order int) ([]int, bool) {
 		k = newSignMemo(s)
 		m.signs[s] = k
 	}
-	if !k.alike {
-		return s.find(line)
-	}
 	if m.order != order {
 		m.fold(line)
 		m.order = order
 	}
 	v, ok := k.verdicts[string(m.folded)]
 	if !ok {
-		v = verdict{literal: containsAny(line, k.plain)}
-		if v.literal {
-			v.loc = s.Regexp.Regexp().FindSubmatchIndex(line)
-		}
+		v = k.verdict(s, line, m.folded)
 		if len(k.verdicts) >= maxVerdicts {
 			clear(k.verdicts)
 		}
 		k.verdicts[string(m.folded)] = v
 	}
-	if !v.literal && len(k.plain) < len(s.Literals) {
-		return s.find(line)
+	if !v.literal && (v.loc == nil && !v.maybe || !containsAny(line, k.numbered)) {
+		return nil, false
+	}
+	if v.maybe {
+		v.loc = m.nearly(k, s, line)
 	}
 	return v.loc, v.loc != nil
+}
+
+func (k *signMemo) verdict(s *Sign, line, folded []byte) verdict {
+	v := verdict{literal: containsAny(line, k.plain)}
+	switch {
+	case k.digits == nil:
+		v.loc = s.Regexp.Regexp().FindSubmatchIndex(line)
+	default:
+		v.maybe = k.wide.Match(folded)
+	}
+	return v
+}
+
+// nearly is what the regexp says of a line whose digits it tells apart.
+func (m *memo) nearly(k *signMemo, s *Sign, line []byte) []int {
+	m.apart = m.apart[:0]
+	for _, c := range line {
+		m.apart = append(m.apart, k.digits[c])
+	}
+	loc, ok := k.near[string(m.apart)]
+	if !ok {
+		loc = s.Regexp.Regexp().FindSubmatchIndex(line)
+		if len(k.near) >= maxVerdicts {
+			clear(k.near)
+		}
+		k.near[string(m.apart)] = loc
+	}
+	return loc
 }
 
 // fold leaves the line with all digits 0 in m.folded.
@@ -112,47 +140,6 @@ func (s *Sign) find(line []byte) ([]int, bool) {
 	}
 	loc := s.Regexp.Regexp().FindSubmatchIndex(line)
 	return loc, loc != nil
-}
-
-func newSignMemo(s *Sign) *signMemo {
-	k := &signMemo{verdicts: map[string]verdict{}}
-	if re, err := syntax.Parse(s.Regexp.src, syntax.Perl); err == nil {
-		k.alike = digitsAlike(re)
-	}
-	for _, l := range s.Literals {
-		if !strings.ContainsAny(l, "0123456789") {
-			k.plain = append(k.plain, l)
-		}
-	}
-	return k
-}
-
-// digitsAlike reports whether no part of the regexp tells one digit from another.
-func digitsAlike(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpLiteral:
-		for _, r := range re.Rune {
-			if r >= '0' && r <= '9' {
-				return false
-			}
-		}
-	case syntax.OpCharClass:
-		n := 0
-		for i := 0; i < len(re.Rune); i += 2 {
-			if lo, hi := max(re.Rune[i], '0'), min(re.Rune[i+1], '9'); lo <= hi {
-				n += int(hi-lo) + 1
-			}
-		}
-		if n != 0 && n != 10 {
-			return false
-		}
-	}
-	for _, sub := range re.Sub {
-		if !digitsAlike(sub) {
-			return false
-		}
-	}
-	return true
 }
 
 // inFrames is Traceback.InFrames.
