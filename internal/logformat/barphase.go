@@ -1,6 +1,9 @@
 package logformat
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+)
 
 // barSays is what the words of a bar say of what it counts.
 type barSays uint8
@@ -49,6 +52,11 @@ func (r *Reader) barPhaseOf(says barSays, d bar, s *barState) Phase {
 func (r *Reader) guess(d bar) Phase {
 	step, total := r.course.step()
 	o := r.course.rounds["tqdm"]
+	if m := r.course.main(); m != nil && m.from == fromEpochs && !r.plan.announced && len(d.desc) == 0 {
+		if agrees(d, m.epoch) {
+			return PhaseTrain
+		}
+	}
 	switch {
 	case o != nil && o.batches > 0 && o.batches != d.total && total != d.total:
 		return PhaseEval
@@ -64,6 +72,17 @@ func (r *Reader) guess(d bar) Phase {
 		return PhaseTrain
 	}
 	return PhaseOther
+}
+
+// agrees reports whether a bar over a whole training of some epochs would stand
+// where the epochs do that were reported.
+func agrees(d bar, epoch float64) bool {
+	if d.n <= 0 || d.total < 10 || d.elapsed < 30 || epoch <= 0 {
+		return false
+	}
+	done := float64(d.n) / float64(d.total)
+	epochs := math.Round(epoch / done)
+	return epochs >= 1 && math.Abs(done*epochs-epoch) < 0.02
 }
 
 // stepUnit reports whether a bar counts steps and not bytes, files or examples.

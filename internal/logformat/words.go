@@ -141,7 +141,7 @@ func opensLine(before []byte) bool {
 			for i < len(before) && (isWord(before[i]) || before[i] == '.') {
 				i++
 			}
-			if w := before[from:i]; !has(w, "INFO") && !has(w, "DEBUG") {
+			if w := string(before[from:i]); w != "INFO" && w != "DEBUG" || i < len(before) && before[i] == ':' {
 				words++
 			}
 		}
