@@ -79,7 +79,7 @@ func (rd *reading) trace(l *lineAt) {
 		return
 	}
 	if rd.order == t.end+1 && rd.f.memo.announces(l.text) {
-		t.Handled = true // "…, continuing" right behind it
+		t.Handled, t.behind = true, true // "…, continuing"
 	}
 	if t.after < maxMessage && l.time.IsZero() && !l.bar && t.more(line) {
 		l.trace = t

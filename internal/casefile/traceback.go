@@ -29,6 +29,7 @@ type Traceback struct {
 	// Handled says that the program expected it: the line before, or the logger's
 	// level, tells that it was caught, retried, skipped or ignored.
 	Handled     bool
+	behind      bool // the line right behind it tells so
 	ignored     bool // the interpreter itself ignored it, while it was shutting down
 	end         int  // order of the exception's own line
 	advances    int
@@ -98,7 +99,8 @@ func (f *File) survived(t *Traceback) bool {
 			return false
 		}
 	}
-	return t.Stream.orders-t.end > wentOnFor
+	more := t.Stream.orders - t.end
+	return more > wentOnFor || t.behind && more > 2
 }
 
 // expected are the words with which a program announces an exception that it

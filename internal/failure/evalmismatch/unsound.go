@@ -90,7 +90,7 @@ func worseWhenLoaded(f *casefile.File) []failure.Sighting {
 func paddedRight(f *casefile.File) []failure.Sighting {
 	warned := f.EventsOf("right-padded-prompts")
 	loss := f.Series("eval_loss")
-	if loss == nil {
+	if loss == nil || loss.Count < 2 {
 		loss = f.Series("loss")
 	}
 	if len(warned) == 0 || !loss.Finite() || loss.Count < 2 || loss.Last.Value > 0.8*loss.First.Value && loss.Last.Value > 1 {

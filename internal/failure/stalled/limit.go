@@ -10,7 +10,7 @@ import (
 // limitBeforeFirstStep finds a job that its limit ended before a single training
 // step was reported: it spent all of its time waiting for something.
 func limitBeforeFirstStep(f *casefile.File) []failure.Sighting {
-	if m := f.Main(); m != nil && m.Progress().Step > 0 || failed(f) || completed(f) {
+	if m := f.Main(); m != nil && (m.Progress().Step > 0 || m.Progress().Epoch > 0 || m.Progress().Readings > 2) || failed(f) || completed(f) {
 		return nil
 	}
 	for _, s := range f.Logs() {
