@@ -59,8 +59,8 @@ var lastWords = map[string]bool{"loss": true, "norm": true, "grad": true, "accur
 // unitRate is the rate whose unit follows the number: "239.65 samples/sec". A
 // named number has a name before it, which may be a rate itself.
 func unitRate(b []byte, p *pair, named bool) string {
-	if named && p.sep == ' ' && canonical(p.key) != "" || p.end >= len(b) || b[p.end] != ' ' {
-		return ""
+	if named && p.sep == ' ' && canonical(p.key) != "" || p.end >= len(b) || b[p.end] != ' ' || p.unit && b[p.end-1] == 's' {
+		return "" // "data_time 0.006s img/s 2505": it has its unit
 	}
 	w := b[p.end+1:]
 	i := 0
