@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -78,21 +79,44 @@ func (s *Stream) showsOthers(line int) bool {
 
 var shownFile = regexp.MustCompile(`^(?:\S+@\S+[#$] |[$#] )(?:sudo )?(?:tail|cat|head|grep|less|sed|awk|zcat)\b`)
 
+// betweenAttempts is the least time between two attempts of which each is
+// numbered as a rank is ("train-0.log", "train-1.log"): ranks run at once.
+const betweenAttempts = 10 * time.Second
+
 // outdone reports whether a later attempt of the run, in a log of its own that
 // begins after this one ended, trained further than this one did: a pod that was
-// replaced, a job that was queued again.
+// replaced, a job that was queued again. Where the lines have no time, the one
+// that begins at the step where the other ended is the later.
 func (f *File) outdone(s *Stream) bool {
 	r := s.progressReader(run.NoRank)
-	if r == nil || s.Rank != run.NoRank || s.Last.IsZero() || s.Kind != "" && s.Kind != "log" {
+	if r == nil || s.Kind != "" && s.Kind != "log" {
 		return false
 	}
 	for _, o := range f.Logs() {
-		if o == s || o.Rank != run.NoRank || !o.First.After(s.Last) {
+		later := o.progressReader(run.NoRank)
+		if o == s || later == nil || later.Advances < healedAfter || later.LastStep <= r.LastStep {
 			continue
 		}
-		if later := o.progressReader(run.NoRank); later != nil && later.Advances >= healedAfter && later.LastStep > r.LastStep {
+		if s.Last.IsZero() || o.First.IsZero() {
+			if r.LastStep > 0 && later.firstStep() >= r.LastStep {
+				return true
+			}
+			continue
+		}
+		if gap := o.First.Sub(s.Last); gap > 0 && (o.Rank == s.Rank || gap >= betweenAttempts) {
 			return true
 		}
 	}
 	return false
+}
+
+// firstStep is the first step that a value was reported of, -1 when none was.
+func (r *RankReader) firstStep() int64 {
+	first := int64(-1)
+	for _, s := range r.Series {
+		if p := s.First.Step; s.Count > 0 && (first < 0 || p < first) {
+			first = p
+		}
+	}
+	return first
 }

@@ -85,7 +85,7 @@ const wentOnFor = 12
 // survived reports whether the program handled the exception and went on: it had
 // more to say, and no other exception of that rank ended it later.
 func (f *File) survived(t *Traceback) bool {
-	if t.ignored || f.relaunched(t.Stream, t.Ref.Line) {
+	if t.ignored || f.relaunched(t.Stream, t.Ref.Line) || f.outdone(t.Stream) {
 		return true
 	}
 	if !t.Handled {

@@ -29,7 +29,7 @@ func assemble(f *casefile.File, r judge.Ruling) *report.Diagnosis {
 	d.LastProgress = progress(f)
 	d.Metrics = metrics(f)
 	d.Checkpoints, d.BestCheckpoint = checkpoints(f.Checkpoints, r.Onset)
-	d.Pipeline = pipeline(f)
+	d.Pipeline = pipeline(f, d.PrimaryCause == report.None)
 	d.Findings = findings(d)
 	return d
 }
@@ -145,10 +145,13 @@ func newer(a, b run.Checkpoint) bool {
 }
 
 // pipeline summarizes the orchestrated run; where no resource was read, the
-// tasks that the orchestrator's own log calls failed.
-func pipeline(f *casefile.File) *report.PipelineState {
+// tasks that the orchestrator's own log calls failed, unless the run is healthy.
+func pipeline(f *casefile.File, healthy bool) *report.PipelineState {
 	p := f.Pipeline
 	if p == nil {
+		if healthy {
+			return nil // what its log calls failed was tried again
+		}
 		return pipelineFromLog(f)
 	}
 	s := &report.PipelineState{Name: cmp.Or(p.Resource, p.Name), State: p.State, FailedTasks: []string{}, Tasks: map[string]int{}}
