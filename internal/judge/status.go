@@ -16,8 +16,10 @@ func status(f *casefile.File, primary *suspect, alive []*suspect) report.RunStat
 		return report.Hung
 	}
 	died := fatal(f, alive)
-	waiting := primary.class == report.Stalled || primary.status == report.Hung || primary.class == report.NCCL && endedByLimit(alive)
+	waiting := primary.class == report.Stalled || primary.status == report.Hung || primary.class == report.NCCL && endedByLimit(alive) || unplaced.MatchString(primary.text)
 	switch {
+	case primary.status == report.Degraded && primary.class == report.Stalled && !died:
+		return report.Degraded
 	case waiting && !died:
 		return report.Hung
 	case primary.status == report.Degraded || primary.class == report.EvalMismatch:
@@ -63,9 +65,10 @@ func endedByLimit(alive []*suspect) bool {
 }
 
 var (
-	byLimit = regexp.MustCompile(`(?i)(due to time limit|due to preemption|MaxRuntimeExceeded|MaxWaitTimeExceeded|activeDeadlineSeconds|DeadlineExceeded|CANCELLED AT|KeyboardInterrupt|state[^a-z]{1,4}TIMEOUT|scancel|JOB_STATE_EXPIRED|walltime)`)
-	asked   = regexp.MustCompile(`SIGTERM|\bTerminated\b|signal 15\b`)
-	aborts  = regexp.MustCompile(`(?i)(abort|terminat|exception|taking the entire process down|taking down the entire process|\bError\b)`)
+	unplaced = regexp.MustCompile(`\bFailedScheduling\b|nodes are available: `) // its pod waits for a node, and goes on waiting
+	byLimit  = regexp.MustCompile(`(?i)(due to time limit|due to preemption|MaxRuntimeExceeded|MaxWaitTimeExceeded|activeDeadlineSeconds|DeadlineExceeded|CANCELLED AT|KeyboardInterrupt|state[^a-z]{1,4}TIMEOUT|scancel|JOB_STATE_EXPIRED|walltime)`)
+	asked    = regexp.MustCompile(`SIGTERM|\bTerminated\b|signal 15\b`)
+	aborts   = regexp.MustCompile(`(?i)(abort|terminat|exception|taking the entire process down|taking down the entire process|\bError\b)`)
 )
 
 // stillThere reports whether a scheduler or service still shows the run as

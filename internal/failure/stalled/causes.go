@@ -41,6 +41,20 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{processStates, otherStorage, dumpStacks},
 	},
 	{
+		Name: "gpu-throttled",
+		Root: "The driver holds a GPU of the run below its clocks, for its heat or its power supply, and in synchronous training all ranks wait for the slowest one.",
+		Fixes: []report.Fix{
+			{
+				Action: "Show temperature, clocks and the reasons for throttling of all GPUs", Risk: report.Safe, ExpectedImpact: "names the GPU and the reason", Validate: "one GPU has a slowdown reason that is active", Command: new("nvidia-smi -q -d PERFORMANCE,TEMPERATURE,CLOCK"),
+				TimeToTrySeconds: 60, Confidence: 0.9, Impact: 0.5, Reversible: true, LeavesCause: true,
+			},
+			{
+				Action: "Take the node out of service (cooling, fan, power supply, dust) and go on elsewhere from the last complete checkpoint", Risk: report.NeedsApproval, ExpectedImpact: "removes the failure", Validate: "the rate is back at its early level for 200 steps",
+				TimeToTrySeconds: 1800, Confidence: 0.88, Impact: 0.95, Reversible: true,
+			},
+		},
+	},
+	{
 		Name:  "compilation",
 		Root:  "The compiler of the step does not come to an end: it folds constants or unrolls a program that is far larger than meant, most often because data was closed over instead of passed in.",
 		Fixes: []report.Fix{passArguments, dumpStacks},

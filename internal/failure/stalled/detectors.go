@@ -19,6 +19,7 @@ var detectors = []failure.Detector{
 	{Name: "silence-before-the-end", Doc: "The scheduler or a person ended the run long after its last sign of progress.", Run: silenceBeforeEnd},
 	{Name: "job-goes-on-without-log", Doc: "The scheduler shows the job running far longer than its log speaks.", Run: jobWithoutLog},
 	{Name: "throughput-collapse", Doc: "The rate fell below half of its early level and stayed there while the loss went on.", Run: throughputCollapse},
+	{Name: "shuffle-buffer-fills", Doc: "The first batch waits for a shuffle buffer that would take many hours to fill.", Run: shuffleBufferFills},
 	{Name: "limit-before-first-step", Doc: "The time limit came before the first training step.", Run: limitBeforeFirstStep},
 	{Name: "waits-for-input", Doc: "The log ends with a question to a person at a terminal.", Run: waitsForInput},
 	{Name: "done-and-not-ended", Doc: "The run had said that it was done, or waited for an upload or for its peers to end, and a limit or a person ended it long after.", Run: doneNotEnded},

@@ -36,9 +36,14 @@ func throughputCollapse(f *casefile.File) []failure.Sighting {
 		if late < early/6 && slices.Max(v[len(v)-max(6, len(v)/5):]) < early/3 && slices.Min(v[len(v)/10:len(v)/3]) > early/2 && !episodic(f) {
 			role, weight = report.RoleCause, 0.62 // that is no slower phase of the same training
 		}
+		cause, says, also := "input-starves", "which points to the data loader or the storage", []run.Ref(nil)
+		if hot := f.EventsOf("gpu-slowdown"); len(hot) > 0 {
+			role, weight = report.RoleCause, 0.78
+			cause, says, also = "gpu-throttled", "and the driver keeps a GPU below its clocks: all ranks wait for it", []run.Ref{hot[0].Ref}
+		}
 		return []failure.Sighting{{
-			Type: report.AnomalySlowThroughput, Severity: report.Medium, Role: role, Weight: weight, Cause: "input-starves", Status: report.Degraded, YieldsTo: []report.Class{report.DataPipeline, report.IOCheckpoint, report.CUDA}, Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
-			Says: fmt.Sprintf("throughput collapsed: %s fell from %.3g to %.3g while the loss went on as before, which points to the data loader or the storage", name, early, late),
+			Type: report.AnomalySlowThroughput, Severity: report.Medium, Role: role, Weight: weight, Cause: cause, Status: report.Degraded, YieldsTo: []report.Class{report.DataPipeline, report.IOCheckpoint, report.CUDA}, Rank: run.NoRank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
+			Says: fmt.Sprintf("throughput collapsed: %s fell from %.3g to %.3g while the loss went on as before, %s", name, early, late, says), Also: also,
 		}}
 	}
 	return nil
