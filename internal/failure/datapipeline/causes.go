@@ -104,6 +104,11 @@ var causes = []failure.Cause{
 		Fixes: []report.Fix{countLabels, fixLabels},
 	},
 	{
+		Name:  "labels-alike",
+		Root:  "The labels that reach the model hold one class only (the others are ignored, shifted away or never loaded: an ignore index, reduce_zero_label, a mask of the wrong values), so that every prediction is right and nothing is learnt.",
+		Fixes: []report.Fix{countLabels, fixLabels},
+	},
+	{
 		Name:  "last-batch",
 		Root:  "The last batch of an epoch holds a single sample, and batch normalisation cannot train on one.",
 		Fixes: []report.Fix{dropLast},

@@ -33,6 +33,11 @@ var detectors = []failure.Detector{
 		Run:  annotationsLost,
 	},
 	{
+		Name: "labels-alike",
+		Doc:  "The training score is perfect from the first reading on, at a loss that is not small yet.",
+		Run:  nothingToLearn,
+	},
+	{
 		Name: "input-ended-early",
 		Doc:  "The input ran out and training did not go on after it.",
 		Run:  inputEnded,

@@ -74,8 +74,12 @@ func learningUndone(f *casefile.File) []failure.Sighting {
 		}
 	}
 	fell := first - smooth[lo]
+	above := 0.25
+	if smooth[lo] < 0 {
+		above = 1 // what is above the beginning is no explosion where the loss goes below zero
+	}
 	noise := spread(pts[:lo+1], smooth[:lo+1])
-	if lo < 4 || fell < 0.07*first || fell < 4*noise || math.Abs(run.Median(tail)-first) > 0.25*fell || slices.Max(tail)-slices.Min(tail) > 0.15*fell {
+	if lo < 4 || fell < 0.07*first || fell < 4*noise || run.Median(tail)-first < -0.25*fell || run.Median(tail)-first > above*fell || slices.Max(tail)-slices.Min(tail) > 0.15*fell {
 		return nil
 	}
 	at := pts[onset(smooth, lo, smooth[lo], noise)]

@@ -20,6 +20,11 @@ var detectors = []failure.Detector{
 		Run:  fromScratch,
 	},
 	{
+		Name: "best-model-lost",
+		Doc:  "The best checkpoint was gone when the Trainer wanted it, and the last weights were kept in its place.",
+		Run:  bestModelLost,
+	},
+	{
 		Name: "weights-under-other-names",
 		Doc:  "A tolerant load misses keys that the file holds under another prefix.",
 		Run:  underOtherNames,
