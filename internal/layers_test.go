@@ -43,10 +43,10 @@ var floors = []struct {
 	{2, "internal/source/vertex/vertextest", "", false}, // a server for tests
 	{4, "internal/source/wandb", "internal/source internal/source/file internal/source/artifacts/doc internal/source/artifacts/wandblog internal/run", false},
 	{2, "internal/source/artifacts/doc", "internal/run internal/report", false},
-	{3, "internal/source/artifacts/*", "internal/gpu internal/host internal/source internal/source/artifacts/doc internal/tail internal/run internal/checkpoint internal/report", false},
+	{3, "internal/source/artifacts/*", "internal/gpu internal/host internal/source internal/source/artifacts/doc internal/decimal internal/tail internal/run internal/checkpoint internal/report", false},
 	{3, "internal/source/ps", "internal/shell internal/source internal/host internal/redact internal/run", false},
 	{4, "internal/source/ssh", "internal/shell internal/host internal/remote internal/source internal/source/file internal/tail internal/run", false},
-	{3, "internal/source/*", "internal/shell internal/gpu internal/kernel internal/source internal/tail internal/host internal/run internal/checkpoint", false},
+	{3, "internal/source/*", "internal/shell internal/decimal internal/gpu internal/kernel internal/source internal/tail internal/host internal/run internal/checkpoint", false},
 	{3, "internal/remote", "internal/shell internal/source internal/remote/sshconfig", false},
 	{2, "internal/remote/sshconfig", "", true},
 	{4, "internal/remote/sshdtest", "", true}, // runs servers for tests
@@ -64,6 +64,7 @@ var floors = []struct {
 	{1, "internal/kernel", "internal/shell internal/run", false},
 	{1, "internal/door", "", false},
 	{0, "internal/shell", "", true},
+	{0, "internal/decimal", "", true},
 	{0, "internal/run", "", true},
 	{1, "internal/report", "", true},
 	{1, "internal/scan", "", true},

@@ -5,10 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 
+	"github.com/trainmedic/trainmedic/internal/decimal"
 	"github.com/trainmedic/trainmedic/internal/run"
 )
 
@@ -100,7 +99,7 @@ func parseLine(line []byte, s *run.Sample) bool {
 	} else {
 		rest = nil
 	}
-	s.Value, ok = float(bytes.TrimSpace(word))
+	s.Value, ok = decimal.Parse(bytes.TrimSpace(word)) // nan, inf and -inf too
 	if !ok {
 		return false
 	}
@@ -136,10 +135,4 @@ func integer(b []byte) (n int64, rest []byte, ok bool) {
 		return n, nil, true
 	}
 	return 0, nil, false
-}
-
-// float reads a number as Python writes it: nan, inf and -inf too.
-func float(b []byte) (float64, bool) {
-	f, err := strconv.ParseFloat(string(b), 64)
-	return f, err == nil || math.IsInf(f, 0)
 }

@@ -2,12 +2,12 @@ package wandblog
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/trainmedic/trainmedic/internal/decimal"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts/doc"
 )
@@ -168,11 +168,16 @@ func (r *Rows) item(it item, ref run.Ref) {
 		}
 		return
 	}
-	if v, ok := number(it.json); ok {
-		r.Number(it.key, v, ref)
-	} else if len(it.json) > 0 && it.json[0] == '{' {
-		if n, err := doc.JSON(it.json); err == nil {
-			r.Node(string(it.key), n, ref)
+	r.value(it.key, it.json, ref)
+}
+
+// value takes a value of the row at hand as JSON.
+func (r *Rows) value(key, json []byte, ref run.Ref) {
+	if v, ok := number(json); ok {
+		r.Number(key, v, ref)
+	} else if len(json) > 0 && json[0] == '{' {
+		if n, err := doc.JSON(json); err == nil {
+			r.Node(string(key), n, ref)
 		}
 	}
 }
@@ -210,8 +215,7 @@ func number(b []byte) (float64, bool) {
 	}
 	switch c := b[0]; {
 	case c >= '0' && c <= '9' || c == '-' && len(b) > 1 && b[1] >= '0' && b[1] <= '9':
-		v, err := strconv.ParseFloat(string(b), 64)
-		return v, err == nil || math.IsInf(v, 0)
+		return decimal.Parse(b)
 	case c == '"' && len(b) > 2:
 		b = b[1 : len(b)-1]
 	}
