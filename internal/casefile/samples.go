@@ -32,6 +32,8 @@ type metricSeries struct {
 	*run.Series
 	metric
 	trains, leads, evals, epochs bool
+
+	after *metricSeries // the metric that followed it last: rows most often have one order
 }
 
 func newRecord() record {
@@ -63,14 +65,20 @@ func (f *File) addSamples(samples []run.Sample) {
 func (r *record) add(s *run.Sample) {
 	key := metric{s.Tracker, s.Name}
 	m := r.before
+	if m != nil && m.metric != key {
+		m = m.after
+	}
 	if m == nil || m.metric != key {
 		var known bool
 		if m, known = r.names[key]; !known {
 			m = r.open(key)
 			r.names[key] = m
 		}
-		r.before = m
 	}
+	if r.before != nil && r.before != m {
+		r.before.after = m
+	}
+	r.before = m
 	r.count++
 	if s.At.After(r.at) {
 		r.at = s.At
