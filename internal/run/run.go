@@ -138,7 +138,7 @@ type Process struct {
 type Observation struct {
 	At          time.Time
 	Streams     []Stream
-	Samples     []Sample
+	Samples     []Sample // valid until the next look where More is set: a copy costs more than what is read
 	Facts       []Fact
 	Checkpoints []Checkpoint
 	Processes   []Process

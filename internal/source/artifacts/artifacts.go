@@ -85,6 +85,7 @@ type dir struct {
 	opt   source.Options
 	facts func() []run.Fact // of the machine where it lies; nil for none
 	most  int64             // bytes that a look of a watch gives, 0 for the usual
+	room  []run.Sample      // memory of the last look's samples, for the next one that follows at once
 }
 
 // local is a folder of this machine.
@@ -113,6 +114,9 @@ func (d *dir) Observe(ctx context.Context, since run.Cursor) (run.Observation, e
 	}
 	if d.opt.Watch && d.facts != nil {
 		l.obs.Facts = append(l.obs.Facts, d.facts()...)
+	}
+	if d.room = nil; l.obs.More {
+		d.room = l.obs.Samples
 	}
 	return l.finish()
 }

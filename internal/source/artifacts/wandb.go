@@ -99,6 +99,9 @@ func began(stamp string) time.Time {
 // run, the log has.
 func putWandb(l *look, e entry, _ string) bool {
 	log := wandblog.Log{Name: e.name, Open: l.open(e.name), Ident: e.id, Watch: l.opt.Watch, Console: !l.has(path.Join(path.Dir(e.name), "files"), isConsole)}
+	if len(l.obs.Samples) == 0 {
+		log.Room, l.room = l.room, nil
+	}
 	v, err := log.Look(l.ctx, l.since[wandbKey+e.name])
 	if err != nil {
 		if l.ctx.Err() == nil {

@@ -16,7 +16,7 @@ const (
 	chunkHeader = 7 // CRC-32 of type and payload, length, type
 	blockSize   = 32 << 10
 	maxRecord   = 64 << 20 // a larger one is not a record of a run
-	windowSize  = 32 * blockSize
+	windowSize  = 4 * blockSize
 )
 
 // Types of chunks.

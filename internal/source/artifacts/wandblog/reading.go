@@ -115,8 +115,11 @@ func (r *reading) history(b []byte, at int64) {
 		}
 		switch f.num {
 		case 1:
-			if it, ok := readItem(f.b, r.key[:0]); ok && it.key != nil {
-				r.rows.item(it, run.Ref{File: r.name, Offset: at - int64(len(b))})
+			ref := run.Ref{File: r.name, Offset: at - int64(len(b))}
+			if key, json, ok := usual(f.b); ok {
+				r.rows.value(key, json, ref)
+			} else if it, ok := readItem(f.b, r.key[:0]); ok && it.key != nil {
+				r.rows.item(it, ref)
 			}
 		case 2:
 			if n, _, ok := one(f.b); ok && n.num == 1 {

@@ -26,9 +26,10 @@ func Tracker(id string) string { return "wandb:" + id }
 type Log struct {
 	Name    string // relative to the target
 	Open    func() (source.Opened, error)
-	Ident   string // of the file, so that another one under its name is read anew
-	Watch   bool   // it may be growing: a torn end is no loss
-	Console bool   // give the console output too: there is no file that has it
+	Ident   string       // of the file, so that another one under its name is read anew
+	Watch   bool         // it may be growing: a torn end is no loss
+	Console bool         // give the console output too: there is no file that has it
+	Room    []run.Sample // memory for the samples, which is written over; may be nil
 }
 
 // View is what one look found.
@@ -44,7 +45,11 @@ type View struct {
 // Into adds what was found to an observation; key is the log's place in the
 // cursor.
 func (v View) Into(obs *run.Observation, key string) {
-	obs.Samples = append(obs.Samples, v.Samples...)
+	if len(obs.Samples) == 0 { // most often; they need not be copied
+		obs.Samples = v.Samples
+	} else {
+		obs.Samples = append(obs.Samples, v.Samples...)
+	}
 	obs.Facts = append(obs.Facts, v.Facts...)
 	obs.Streams = append(obs.Streams, v.Streams...)
 	obs.Gaps = append(obs.Gaps, v.Gaps...)
@@ -117,7 +122,10 @@ func (l Log) Look(ctx context.Context, prev string) (View, error) {
 // read takes the records that one look gives.
 func (l Log) read(ctx context.Context, c *chunks, s *state, v *View) error {
 	r := newReading(l, s)
-	r.rows.Samples = make([]run.Sample, 0, min(maxSamples+1000, (c.size-c.end)/leastSample))
+	r.rows.Samples = l.Room[:0]
+	if most := min(maxSamples+1000, (c.size-c.end)/leastSample); int64(cap(l.Room)) < most {
+		r.rows.Samples = make([]run.Sample, 0, most)
+	}
 	begin, console := c.end, s.Bytes
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
