@@ -1,4 +1,4 @@
-"""Records what PyTorch's flight recorder dumps, with three gloo ranks:
+"""Records what the flight recorder of PyTorch 2.15.0 dumps, with three gloo ranks:
 
   for r in 0 1 2; do TORCH_FR_BUFFER_SIZE=2000 python ranks.py $r missing OUT & done; wait
 
