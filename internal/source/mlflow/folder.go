@@ -1,12 +1,14 @@
 package mlflow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -72,40 +74,47 @@ func (f *folder) small(name string) ([]byte, error) {
 }
 
 // find implements store; the id of a run is its folder.
-func (f *folder) find(ctx context.Context, want string) (string, int, error) {
+func (f *folder) find(ctx context.Context, want string) (string, []other, error) {
 	if m, err := f.meta("."); err == nil && m.id() != "" && (want == "" || want == m.id() || want == m.RunName) {
-		return ".", 0, nil
+		return ".", nil, nil
 	}
-	best, newest, n := "", int64(-1), 0
+	type found struct {
+		dir string
+		*meta
+	}
+	var all []found
 	for _, pattern := range []string{"*/" + metaName, "*/*/" + metaName} {
-		found, err := fs.Glob(f.fsys, pattern)
+		names, err := fs.Glob(f.fsys, pattern)
 		if err != nil {
-			return "", 0, source.Reason("mlflow", f.name, err)
+			return "", nil, source.Reason("mlflow", f.name, err)
 		}
-		for _, name := range found[:min(len(found), maxRuns)] {
+		for _, name := range names[:min(len(names), maxRuns)] {
 			if err := ctx.Err(); err != nil {
-				return "", 0, err
+				return "", nil, err
 			}
 			dir := path.Dir(name)
 			if want != "" && path.Base(dir) == want {
-				return dir, 0, nil
+				return dir, nil, nil
 			}
 			m, err := f.meta(dir)
 			if err != nil || m.id() == "" || m.Lifecycle == "deleted" || want != "" && m.RunName != want {
 				continue
 			}
-			if n++; m.StartTime > newest {
-				best, newest = dir, m.StartTime
-			}
+			all = append(all, found{dir, m})
 		}
 	}
 	switch {
-	case best == "" && want != "":
-		return "", 0, fmt.Errorf("mlflow: %s has no run %s: %w", f.name, want, source.ErrNotFound)
-	case best == "":
-		return "", 0, fmt.Errorf("mlflow: %s holds no run (no EXPERIMENT/RUN/meta.yaml): %w", f.name, source.ErrNotFound)
+	case len(all) == 0 && want != "":
+		return "", nil, fmt.Errorf("mlflow: %s has no run %s: %w", f.name, want, source.ErrNotFound)
+	case len(all) == 0:
+		return "", nil, fmt.Errorf("mlflow: %s holds no run (no EXPERIMENT/RUN/meta.yaml): %w", f.name, source.ErrNotFound)
 	}
-	return best, n - 1, nil
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.StartTime, a.StartTime) })
+	var others []other
+	for _, o := range all[1:min(len(all), source.MaxOthers+1)] {
+		others = append(others, other{named(o.RunName, o.id()), path.Join(f.name, o.dir)})
+	}
+	return all[0].dir, others, nil
 }
 
 // info implements store. The params and tags of a run are files.

@@ -48,7 +48,7 @@ func (i *info) facts(live bool, since run.Cursor, obs *run.Observation) {
 		}
 	}
 	add(run.FactTracker, "MLflow")
-	add(run.FactTrackerRun, strings.TrimSpace(i.name+" ("+i.id+")"))
+	add(run.FactTrackerRun, named(i.name, i.id))
 	add(run.FactTrackerState, i.status)
 	add("tracker.url", i.url)
 	for key, at := range map[string]time.Time{run.FactTrackerStart: i.start, run.FactTrackerEnd: i.end} {

@@ -6,8 +6,8 @@ package mlflow
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -39,13 +39,16 @@ func open(ctx context.Context, ref string, opt source.Options) (source.Source, e
 // store is one place where runs are kept.
 type store interface {
 	// find is the id of the run that is meant by an id or a name, of the newest
-	// one where want is "", and how many others there are (-1 when unknown).
-	find(ctx context.Context, want string) (id string, others int, err error)
+	// one where want is "", and the others, the newest first.
+	find(ctx context.Context, want string) (id string, others []other, err error)
 	info(ctx context.Context, id string) (*info, error)
 	// history adds the samples that are new since a cursor.
 	history(ctx context.Context, i *info, since run.Cursor, obs *run.Observation) error
 	close() error
 }
+
+// other is a run that was not meant, and the target that means it.
+type other struct{ name, target string }
 
 // maxSamples is how many samples one look gives.
 const maxSamples = 1 << 16
@@ -54,8 +57,8 @@ const maxSamples = 1 << 16
 type tracked struct {
 	store  store
 	id     string
-	others int  // runs beside it, where none was named
-	live   bool // the store itself, not a copy among artifacts
+	others []other // runs beside it that the target may mean as well
+	live   bool    // the store itself, not a copy among artifacts
 }
 
 func find(ctx context.Context, t target) (source.Source, error) {
@@ -71,9 +74,6 @@ func within(ctx context.Context, s store, want string, live bool) (source.Source
 	if err != nil {
 		s.close() //nolint:errcheck // it was only read
 		return nil, err
-	}
-	if want != "" {
-		others = 0
 	}
 	return &tracked{store: s, id: id, others: others, live: live}, nil
 }
@@ -93,6 +93,9 @@ func Database(ctx context.Context, path, name string) (source.Source, error) {
 	return within(ctx, s, "", false)
 }
 
+// named is how a run is told to a person.
+func named(name, id string) string { return strings.TrimSpace(name + " (" + id + ")") }
+
 // Close implements source.Source.
 func (t *tracked) Close() error { return t.store.close() }
 
@@ -110,11 +113,12 @@ func (t *tracked) Observe(ctx context.Context, since run.Cursor) (run.Observatio
 	if err := t.store.history(ctx, i, since, &obs); err != nil {
 		return obs, err
 	}
-	if t.others > 0 {
-		obs.Gaps = append(obs.Gaps, run.Gap{
-			What: fmt.Sprintf("%d more MLflow runs", t.others), Why: fmt.Sprintf("only the newest one was read: %s (%s)", i.name, i.id),
-			Ask: "the id of another run (--mlflow RUN_ID) if this is not the one",
-		})
+	if len(t.others) > 0 {
+		var names []string
+		for _, o := range t.others {
+			names = append(names, o.name)
+		}
+		obs.Gaps = append(obs.Gaps, source.Others("MLflow", named(i.name, i.id), names, "--mlflow "+t.others[0].target))
 	}
 	source.Once(&obs, since)
 	return obs, nil

@@ -73,8 +73,25 @@ func put(t *testing.T, root, name, text string) {
 	}
 }
 
+// othersAre holds that the run that was not read is named, and that what the gap
+// says to point at is that run.
+func othersAre(t *testing.T, obs run.Observation, target string) {
+	t.Helper()
+	want := []run.Gap{{
+		What: "1 more MLflow run: old (" + oldRun + ")", Why: "only the newest one was read: new (" + newRun + ")", Ask: "if another one is meant, point at it: --mlflow " + target,
+	}}
+	if diff := cmp.Diff(want, obs.Gaps); diff != "" {
+		t.Error(diff)
+	}
+	if _, facts, _ := seen(t, opened(t, target, source.Options{}), nil); facts[1] != "tracker.run=old ("+oldRun+")" {
+		t.Errorf("%s is %v", target, facts)
+	}
+}
+
 func TestFolder(t *testing.T) {
 	root := folderStore(t)
+	_, _, obs := seen(t, opened(t, root, source.Options{}), nil)
+	othersAre(t, obs, root+"/0/"+oldRun)
 	for _, ref := range []string{root, "file://" + root, root + "/0/" + newRun, filepath.Dir(root), "file:" + root + "#new"} {
 		samples, facts, _ := seen(t, opened(t, ref, source.Options{}), nil)
 		if diff := cmp.Diff([]string{"loss@1=0.5", "loss@2=NaN", "val/acc@1=+Inf"}, samples); diff != "" {
@@ -179,9 +196,7 @@ func TestDatabase(t *testing.T) {
 	if diff := cmp.Diff(want, facts); diff != "" {
 		t.Error(diff)
 	}
-	if len(obs.Gaps) != 1 || obs.Gaps[0].What != "1 more MLflow runs" {
-		t.Errorf("%+v", obs.Gaps)
-	}
+	othersAre(t, obs, "sqlite:///"+path+"#"+oldRun)
 	d, err := connectTo(path)
 	if err != nil {
 		t.Fatal(err)

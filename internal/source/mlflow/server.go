@@ -59,35 +59,39 @@ type wireRun struct {
 }
 
 // find implements store: a run that is no id is looked for by its name.
-func (s *server) find(ctx context.Context, want string) (string, int, error) {
+func (s *server) find(ctx context.Context, want string) (string, []other, error) {
 	if runID.MatchString(want) {
 		i, err := s.info(ctx, want)
 		if err != nil {
-			return "", 0, err
+			return "", nil, err
 		}
-		return i.id, 0, nil
+		return i.id, nil, nil
 	}
 	experiments, err := s.experiments(ctx)
 	if err != nil {
-		return "", 0, err
+		return "", nil, err
 	}
-	ask := map[string]any{"experiment_ids": experiments, "max_results": 2, "order_by": []string{"attributes.start_time DESC"}}
+	ask := map[string]any{"experiment_ids": experiments, "max_results": source.MaxOthers + 1, "order_by": []string{"attributes.start_time DESC"}}
 	if want != "" {
 		ask["filter"] = "attributes.run_name = '" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(want) + "'"
 	}
 	var found struct{ Runs []wireRun }
 	if len(experiments) > 0 {
 		if err := s.call(ctx, "runs/search", nil, ask, &found); err != nil {
-			return "", 0, err
+			return "", nil, err
 		}
 	}
 	switch {
 	case len(found.Runs) == 0 && want != "":
-		return "", 0, fmt.Errorf("mlflow: %s has no run %s that this user may see: %w", s.base, want, source.ErrNotFound)
+		return "", nil, fmt.Errorf("mlflow: %s has no run %s that this user may see; check the name, and the READ permission on its experiment: %w", s.base, want, source.ErrNotFound)
 	case len(found.Runs) == 0:
-		return "", 0, fmt.Errorf("mlflow: %s has no run that this user may see: %w", s.base, source.ErrNotFound)
+		return "", nil, fmt.Errorf("mlflow: %s has no run that this user may see; has the user READ permission on an experiment? %w", s.base, source.ErrNotFound)
 	}
-	return found.Runs[0].Info.RunID, len(found.Runs) - 1, nil
+	var others []other
+	for _, r := range found.Runs[1:] {
+		others = append(others, other{named(r.Info.RunName, r.Info.RunID), s.base + "#" + r.Info.RunID})
+	}
+	return found.Runs[0].Info.RunID, others, nil
 }
 
 // maxExperiments is how many are searched, the newest first.

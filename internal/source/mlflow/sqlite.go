@@ -22,7 +22,7 @@ import (
 // db is a store in a SQLite file, which is only read.
 type db struct {
 	*sql.DB
-	name string // as evidence names it
+	path, name string // name is what evidence calls it
 }
 
 // openDB opens a SQLite file; name is what evidence calls it. A file whose writer
@@ -43,7 +43,7 @@ func openDB(path, name string) (store, error) {
 	if err != nil {
 		return nil, reason(path, err)
 	}
-	return &db{d, name}, nil
+	return &db{d, path, name}, nil
 }
 
 func connect(path, options string) (*sql.DB, error) {
@@ -91,20 +91,33 @@ func reason(path string, err error) error {
 func (d *db) close() error { return d.Close() }
 
 // find implements store.
-func (d *db) find(ctx context.Context, want string) (string, int, error) {
-	var id string
-	var n int
-	err := d.QueryRowContext(ctx, `SELECT run_uuid, count(*) OVER () FROM runs
-		WHERE coalesce(lifecycle_stage, '') <> 'deleted' AND (?1 = '' OR run_uuid = ?1 OR name = ?1) ORDER BY start_time DESC LIMIT 1`, want).Scan(&id, &n)
-	switch {
-	case errors.Is(err, sql.ErrNoRows) && want != "":
-		return "", 0, fmt.Errorf("mlflow: %s has no run %s: %w", d.name, want, source.ErrNotFound)
-	case errors.Is(err, sql.ErrNoRows):
-		return "", 0, fmt.Errorf("mlflow: %s holds no run: %w", d.name, source.ErrNotFound)
-	case err != nil:
-		return "", 0, reason(d.name, err)
+func (d *db) find(ctx context.Context, want string) (best string, others []other, err error) {
+	rows, err := d.QueryContext(ctx, `SELECT run_uuid, coalesce(name, '') FROM runs
+		WHERE coalesce(lifecycle_stage, '') <> 'deleted' AND (?1 = '' OR run_uuid = ?1 OR name = ?1) ORDER BY start_time DESC LIMIT ?2`, want, source.MaxOthers+1)
+	if err != nil {
+		return "", nil, reason(d.name, err)
 	}
-	return id, n - 1, nil
+	defer rows.Close()
+	for rows.Next() {
+		var id, name string
+		if err := rows.Scan(&id, &name); err != nil {
+			return "", nil, reason(d.name, err)
+		}
+		if best == "" {
+			best = id
+		} else {
+			others = append(others, other{named(name, id), "sqlite:///" + d.path + "#" + id})
+		}
+	}
+	switch err := rows.Err(); {
+	case err != nil:
+		return "", nil, reason(d.name, err)
+	case best == "" && want != "":
+		return "", nil, fmt.Errorf("mlflow: %s has no run %s: %w", d.name, want, source.ErrNotFound)
+	case best == "":
+		return "", nil, fmt.Errorf("mlflow: %s holds no run: %w", d.name, source.ErrNotFound)
+	}
+	return best, others, nil
 }
 
 // info implements store.

@@ -39,8 +39,10 @@ func parse(ref string) (target, error) {
 		}
 		return target{strings.TrimSuffix(uri, "/"), id}, nil
 	case strings.Contains(ref, "://"), strings.HasPrefix(ref, "file:"), strings.HasPrefix(ref, "sqlite:"):
-		uri, id, _ := strings.Cut(ref, "#")
-		return target{uri, id}, nil
+		if i := strings.LastIndexByte(ref, '#'); i >= 0 { // a path may have one too
+			return target{ref[:i], ref[i+1:]}, nil
+		}
+		return target{uri: ref}, nil
 	}
 	if path := home(ref); !runID.MatchString(ref) {
 		if _, err := os.Stat(path); err == nil || strings.ContainsAny(ref, `/\`) || filepath.Ext(ref) == ".db" {
@@ -90,7 +92,10 @@ func (t *target) open() (store, error) {
 		}
 		return newServer(host)
 	case "sqlite":
-		path, _, _ := strings.Cut(strings.TrimPrefix(rest, "///"), "?")
+		path := strings.TrimPrefix(rest, "///")
+		if _, err := os.Stat(filepath.FromSlash(path)); err != nil { // it has options, then
+			path, _, _ = strings.Cut(path, "?")
+		}
 		return openDB(filepath.FromSlash(path), filepath.Base(path))
 	case "file":
 		u, err := url.Parse(t.uri)

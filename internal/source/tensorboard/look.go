@@ -33,11 +33,8 @@ func Look(ctx context.Context, files []File, watch bool, since run.Cursor, obs *
 	if len(own) == 0 {
 		return nil
 	}
-	if others > 0 {
-		obs.Gaps = append(obs.Gaps, run.Gap{
-			What: fmt.Sprintf("%d more TensorBoard runs", others), Why: "only the one that was written last was read: " + base,
-			Ask: "the folder of another run (--tensorboard " + path.Join("DIR", path.Dir(base), "…") + ") if this is not the one",
-		})
+	if len(others) > 0 {
+		obs.Gaps = append(obs.Gaps, source.Others("TensorBoard", base, others, "--tensorboard DIR/"+others[0]))
 	}
 	key := "tfevents.run"
 	if obs.Next[key] = base; since[key] != base || since == nil {

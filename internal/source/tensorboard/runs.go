@@ -2,6 +2,7 @@ package tensorboard
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -35,15 +36,16 @@ var phases = regexp.MustCompile(`(?i)^(?:train(?:ing)?|val(?:id(?:ation)?)?|eval
 // newest picks the files of the run that was written last, in the order in which
 // they were begun, and the folder of it. A folder with event files of its own is a
 // run, with all that is below it (add_scalars and hparams make folders). others
-// is how many runs are beside it.
-func newest(files []File) (own []File, base string, others int) {
+// are the folders of the runs beside it, the newest first.
+func newest(files []File) (own []File, base string, others []string) {
+	beside := map[string][]File{} // by their folders
 	for {
 		groups := map[string][]File{}
 		for _, f := range files {
 			rest := strings.TrimPrefix(strings.TrimPrefix(f.Name, base), "/")
 			sub, _, deeper := strings.Cut(rest, "/")
 			if !deeper {
-				return inOrder(files), base, others
+				return inOrder(files), base, newestFirst(beside)
 			}
 			groups[sub] = append(groups[sub], f)
 		}
@@ -55,11 +57,27 @@ func newest(files []File) (own []File, base string, others int) {
 			}
 		}
 		if best == "" || allPhases {
-			return inOrder(files), base, others
+			return inOrder(files), base, newestFirst(beside)
 		}
-		others += len(groups) - 1
+		for sub, other := range groups {
+			if sub != best {
+				beside[path.Join(base, sub)] = other
+			}
+		}
 		files, base = groups[best], path.Join(base, best)
 	}
+}
+
+func newestFirst(runs map[string][]File) []string {
+	return slices.SortedFunc(maps.Keys(runs), func(a, b string) int {
+		switch {
+		case later(runs[a], runs[b]):
+			return -1
+		case later(runs[b], runs[a]):
+			return 1
+		}
+		return strings.Compare(b, a)
+	})
 }
 
 // later reports whether a was written after b.
