@@ -46,12 +46,14 @@ func trackersPython(t *testing.T) string {
 }
 
 // trackerServer starts MLflow's own server on a store in dir.
-func trackerServer(t *testing.T, python, dir string) string {
+func trackerServer(t *testing.T, python, dir string, options ...string) string {
 	t.Helper()
 	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	host, port, _ := strings.Cut(address, ":")
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, python, "-m", "mlflow", "server", "--backend-store-uri", "sqlite:///"+dir+"/server.db", "--default-artifact-root", dir, "--host", host, "--port", port, "--workers", "1")
+	cmd := exec.CommandContext(ctx, python, append([]string{
+		"-m", "mlflow", "server", "--backend-store-uri", "sqlite:///" + dir + "/server.db", "--default-artifact-root", dir, "--host", host, "--port", port, "--workers", "1",
+	}, options...)...)
 	var said bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &said, &said, 10*time.Second
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // its workers end with it
@@ -99,6 +101,7 @@ func TestTrackers(t *testing.T) {
 	python, base := trackersPython(t), t.TempDir()
 	server := trackerServer(t, python, base)
 	t.Run("agree", func(t *testing.T) { trackersAgree(t, python, server, "sqlite:///"+base+"/server.db") })
+	t.Run("are guarded", func(t *testing.T) { trackersAreGuarded(t, python, base) })
 	t.Run("are watched", func(t *testing.T) { trackersAreWatched(t, python, server, "sqlite:///"+base+"/server.db") })
 }
 
