@@ -97,7 +97,7 @@ func (d *db) find(ctx context.Context, want string) (best string, others []other
 	if err != nil {
 		return "", nil, reason(d.name, err)
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // it was only read
 	for rows.Next() {
 		var id, name string
 		if err := rows.Scan(&id, &name); err != nil {
