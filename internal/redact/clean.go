@@ -42,13 +42,11 @@ func hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
-	case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+	case unicode.IsControl(r), unicode.Is(unicode.Cf, r): // direction, zero width, tags
 		return true
-	case r == '\u200b' || r == '\u2060' || r == '\ufeff' || r == '\u00ad' || r == '\u180e':
+	case unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r): // drawn as nothing
 		return true
 	case r == '\u2028' || r == '\u2029': // a new line for some readers
-		return true
-	case r >= 0xE0000 && r <= 0xE0FFF: // tags and supplementary variation selectors
 		return true
 	}
 	return false

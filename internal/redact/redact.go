@@ -5,7 +5,10 @@
 // hashes and paths alone.
 package redact
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 const mark = "[redacted]"
 
@@ -14,10 +17,11 @@ const mark = "[redacted]"
 func Text(s string) string {
 	s = Clean(s)
 	low := strings.ToLower(s)
-	for i := range rules {
-		r := &rules[i]
-		if r.applies(low) {
-			s = r.replace(s)
+	for _, all := range [][]rule{rules, shapes()} {
+		for i := range all {
+			if r := &all[i]; r.applies(low) {
+				s = r.replace(s)
+			}
 		}
 	}
 	return s
@@ -37,28 +41,37 @@ func Clip(s string, max int) string {
 	return string(r[:max-1]) + "…"
 }
 
-// Lines is Text for the consecutive lines of one file: a private key is
-// recognised although it spans lines.
+// Lines is Text for the consecutive lines of one file: what spans lines, such as
+// a private key, is recognised.
 func Lines(lines []string) []string {
+	text := strings.Split(Text(strings.Join(lines, "\n")), "\n") // as many lines as before
 	out := make([]string, len(lines))
-	inKey := false
 	for i, l := range lines {
-		begins, ends := strings.Contains(l, "-----BEGIN ") && strings.Contains(l, "PRIVATE KEY"), strings.Contains(l, "-----END ")
-		switch {
-		case inKey && !ends:
-			out[i] = mark
-		default:
-			out[i] = Text(l)
-		}
-		inKey = (inKey || begins) && !ends
+		n := strings.Count(l, "\n") + 1
+		out[i] = strings.Join(text[:n], "\n")
+		text = text[n:]
 	}
 	return out
 }
 
-// mask hides a secret; a long one keeps its first four characters.
+// mask hides a secret; a long one keeps its first four characters. As many lines
+// stay as there were.
 func mask(secret string) string {
+	if strings.Contains(secret, "\n") {
+		lines := strings.Split(secret, "\n")
+		for i, l := range lines {
+			if strings.TrimSpace(l) != "" {
+				lines[i] = mark
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
 	if len(secret) < 20 {
 		return mark
 	}
-	return secret[:4] + "…" + mark
+	keep := 0
+	for keep < 4 || !utf8.RuneStart(secret[keep]) {
+		keep++
+	}
+	return secret[:keep] + "…" + mark
 }
