@@ -1,12 +1,14 @@
 # make test   the tests, those with real components included
 # make check  what has to pass before a change goes in: form, lint, generated files, make test
 # make update everything that is generated or golden, anew; read the diff
+# make fuzz   every fuzz target, FUZZTIME=5m each; findings become seeds
+# make soak   whatever is long: tests with TRAINMEDIC_SOAK=1, then make fuzz
 # make bench  speed and memory against other programs, into bench/RESULTS.md; bench/README.md says how long it takes
 
 cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainmedic
 lint := $(cache)/bin/golangci-lint-v2.15.0
 
-.PHONY: build test check form lint fresh inspector update bench
+.PHONY: build test check form lint fresh inspector update fuzz soak bench
 
 build:
 	go build -o trainmedic ./cmd/trainmedic
@@ -38,6 +40,13 @@ fresh:
 update:
 	go test ./schemas -update
 	go test ./internal/failure/all ./internal/report ./internal/logformat ./tools ./references ./bench/cmd/bench ./bench/cmd/corpus -update
+
+fuzz:
+	test/fuzz.sh
+
+soak:
+	TRAINMEDIC_SOAK=1 go test -count=1 -timeout 4h ./...
+	test/fuzz.sh
 
 bench:
 	go run ./bench/cmd/bench
