@@ -102,7 +102,7 @@ func runMetrics(ctx context.Context, s *Server, a args) (any, error) {
 		}
 	}
 	lists := []report.List{report.First("series", &m.Series, 12)}
-	return m, s.fit(m, "Metrics of "+redact.Clip(res.Diagnosis.Target, 80), a, &m.Cut, append(pointLists(m), lists...)...)
+	return m, s.fit(m, "Metrics of "+run.Name(redact.Clip(res.Diagnosis.Target, 80)), a, &m.Cut, append(pointLists(m), lists...)...)
 }
 
 // drawn is the picture of the series of a result.

@@ -98,7 +98,7 @@ func runFetch(ctx context.Context, s *Server, a args) (any, error) {
 		l.Processes = append(l.Processes, Process{PID: p.PID, State: p.State, Command: p.Command, CPUPercent: p.CPU, RSSBytes: p.RSS})
 	}
 	redact.Value(l)
-	return l, s.fit(l, "Listing of "+redact.Clip(d.Target, 80), a, &l.Cut,
+	return l, s.fit(l, "Listing of "+run.Name(redact.Clip(d.Target, 80)), a, &l.Cut,
 		report.First("processes", &l.Processes, 10), report.First("configs", &l.Configs, 10), report.Last("checkpoints", &l.Checkpoints, 10),
 		report.First("logs", &l.Logs, 20), report.First("gpus", &l.GPUs, 8), report.First("missing_evidence", &l.MissingEvidence, 5))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/diagnose"
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // look diagnoses the run that the arguments name; nothing in the result is
@@ -32,7 +33,7 @@ func (s *Server) diagnose(ctx context.Context, a args) (*diagnose.Result, error)
 		return nil, err
 	}
 	d := res.Diagnosis
-	return res, s.keep(d.RunID, fmt.Sprintf("Diagnosis of %s: %s", redact.Clip(d.Target, 80), d.PrimaryCause), d)
+	return res, s.keep(d.RunID, fmt.Sprintf("Diagnosis of %s: %s", run.Name(redact.Clip(d.Target, 80)), d.PrimaryCause), d)
 }
 
 // keep stores a whole result as run://id; the oldest go.

@@ -8,6 +8,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // Watches is where runs are watched: a monitor.Desk.
@@ -124,7 +125,7 @@ func (s *Server) watchState(st monitor.Status, cursor int, a args) (*WatchState,
 	}
 	redact.Value(v)
 	if v.Artifact != nil {
-		if err := s.keep(st.ID, "Watch of "+redact.Clip(v.Artifact.Target, 80)+": "+string(v.State), v.Artifact); err != nil {
+		if err := s.keep(st.ID, "Watch of "+run.Name(redact.Clip(v.Artifact.Target, 80))+": "+string(v.State), v.Artifact); err != nil {
 			return nil, err
 		}
 		whole := *v.Artifact

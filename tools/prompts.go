@@ -109,7 +109,7 @@ func (c completer) paths(prefix string) []string {
 	var out []string
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasPrefix(name, base) || strings.HasPrefix(name, ".") && base == "" || redact.Clean(name) != name {
+		if !strings.HasPrefix(name, base) || strings.HasPrefix(name, ".") && base == "" || redact.Text(name) != name {
 			continue
 		}
 		if e.IsDir() {

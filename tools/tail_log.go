@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/redact"
@@ -150,7 +151,7 @@ func pick(streams []run.Stream, name, cursorFile string) (*run.Stream, error) {
 	}
 	var names []string
 	for _, st := range streams {
-		names = append(names, st.Name)
+		names = append(names, strconv.Quote(st.Name))
 	}
 	return nil, &badArgument{fmt.Sprintf("file: %q names %d files of the target", redact.Clip(name, 80), len(logs)), "Give one of: " + redact.Clip(strings.Join(names, ", "), 1000)}
 }
@@ -169,5 +170,5 @@ func (s *Server) fitTail(w *window, a args) error {
 			}
 		}}
 	}
-	return s.fit(r, "Lines of "+redact.Clip(w.name, 80), a, &r.Cut, list)
+	return s.fit(r, "Lines of "+run.Name(redact.Clip(w.name, 80)), a, &r.Cut, list)
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/judge"
+	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
@@ -295,6 +297,10 @@ func quote(s string) string {
 		return s
 	}
 	q := "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	if redact.Clean(s) != s || strings.ContainsAny(s, "\n\t") { // what nobody sees would not come through as it is
+		q = strconv.QuoteToASCII(s)
+		q = "$'" + strings.NewReplacer(`\"`, `"`, "'", `\'`, `\\`, `\\`).Replace(q[1:len(q)-1]) + "'"
+	}
 	if strings.HasPrefix(s, "-") {
 		q = "./" + q
 	}

@@ -86,9 +86,9 @@ func (g *Gate) Propose(ctx context.Context, p Proposal) (Record, Ruling, error) 
 	grants.Changed = found.Changed
 	ruling, why := Rule(p.Action, g.policy, grants)
 	pl.Record = Record{
-		ID: newID(), Instance: g.store.instance, Principal: redact.Clip(p.Principal, 120), Action: p.Action, Run: redact.Clip(p.Run, 200),
-		Target: redact.Clip(p.Target, 300), Does: clean(found.Does), Changed: redact.Clip(found.Changed, 300),
-		Fix: redact.Clip(p.Fix, 300), Validate: redact.Clip(p.Validate, 300), Digest: digest, Same: same,
+		ID: newID(), Instance: g.store.instance, Principal: line(p.Principal, 120), Action: p.Action, Run: line(p.Run, 200),
+		Target: line(p.Target, 300), Does: clean(found.Does), Changed: line(found.Changed, 300),
+		Fix: line(p.Fix, 300), Validate: line(p.Validate, 300), Digest: digest, Same: same,
 		Lineage: hash(p.Action, found.Target.Lineage), State: Pending, Created: now.UTC(), Expires: now.Add(TTL).UTC(),
 	}
 	if ruling == Refuse {
@@ -175,7 +175,7 @@ func (g *Gate) state(p *plan) State {
 // decide enters a decision; mu MUST be held. A yes that cannot be written is none.
 func (g *Gate) decide(p *plan, yes bool, by string) error {
 	was := p.Record
-	p.Decided = redact.Clip(by, 200)
+	p.Decided = line(by, 200)
 	if p.State = Denied; yes {
 		p.State = Approved
 	}
@@ -249,4 +249,10 @@ func clean(lines []string) []string {
 		out[i] = strings.ReplaceAll(redact.Text(out[i]), "\n", `\n`)
 	}
 	return out
+}
+
+// line is a text in which a person reads one thing: of one line, cut to max
+// characters.
+func line(s string, max int) string {
+	return redact.Clip(strings.NewReplacer("\n", `\n`, "\t", " ").Replace(redact.Text(s)), max)
 }

@@ -28,7 +28,7 @@ func (w *world) Resolve(_ context.Context, p Proposal) (Resolved, error) {
 	if w.err != nil {
 		return Resolved{}, w.err
 	}
-	return Resolved{Target: Target{PID: 12, Start: w.start, Lineage: p.Target}, Does: []string{"end process 12"}}, nil
+	return Resolved{Target: Target{PID: 12, Start: w.start, Lineage: p.Target}, Does: []string{"end process 12", p.Run}, Changed: p.Run}, nil
 }
 
 func (w *world) Do(context.Context, Permit) (Outcome, error) {

@@ -81,7 +81,7 @@ func unexplained(f *casefile.File) (string, casefile.Evidence) {
 		}
 	}
 	if v, ok := f.Fact("exit.code"); ok && v.Value != "0" && v.Value != "" {
-		return fmt.Sprintf("The process ended with exit code %s and nothing that was read says why.", v.Value),
+		return fmt.Sprintf("The process ended with exit code %s and nothing that was read says why.", run.Name(v.Value)),
 			casefile.Evidence{Ref: v.From, Rank: -1, Text: "exit code " + v.Value}
 	}
 	if processEnded(f) && !end.completed && !lastStepDone(f) {
@@ -126,7 +126,7 @@ func ask(f *casefile.File) report.MissingEvidence {
 func halfSeen(f *casefile.File) *report.MissingEvidence {
 	for _, s := range f.Logs() {
 		if s.Err != nil {
-			return &report.MissingEvidence{What: "the end of " + s.Name, Why: "the file breaks off before its end", Ask: "a complete copy of the file"}
+			return &report.MissingEvidence{What: "the end of " + run.Name(s.Name), Why: "the file breaks off before its end", Ask: "a complete copy of the file"}
 		}
 	}
 	if f.Main() == nil && len(f.Events) == 0 && len(f.Tracebacks) == 0 && len(f.Facts) == 0 && len(f.AllSeries()) == 0 {

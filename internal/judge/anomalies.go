@@ -111,7 +111,7 @@ func anomalyOf(b *failure.Book, f *casefile.File, s *suspect) report.Anomaly {
 		}
 	}
 	if s.noticed() {
-		a.Description += " (" + clip(s.text, 200) + ")"
+		a.Description += " (" + run.Quote(s.text) + ")"
 	}
 	if fixes := plan(class, cause); len(fixes) > 0 {
 		a.Fix = fixes[0].Action

@@ -31,6 +31,9 @@ func trackerOf(f *casefile.File) (tracker, bool) {
 	if at, err := time.Parse(time.RFC3339, f.Value(run.FactTrackerBeat)); err == nil {
 		t.beat, t.age = at, f.At.Sub(at)
 	}
+	if f.Value(run.FactTracker) != "" {
+		t.name = run.Name(t.name)
+	}
 	return t, t.state != ""
 }
 
@@ -127,7 +130,7 @@ func trackerEnded(f *casefile.File) End {
 	if !ok || claim.From.File != "" || t.wrong(f) {
 		return goesOn
 	}
-	why := fmt.Sprintf("%s calls the run %s", t.name, t.state)
+	why := fmt.Sprintf("%s calls the run %s", t.name, run.Name(t.state))
 	switch {
 	case t.state == "finished":
 		return End{State: report.StateSucceeded, Why: why, Proven: 0.85}

@@ -56,7 +56,7 @@ func jobEnded(f *casefile.File) End {
 		return goesOn
 	}
 	p := f.Pipeline
-	why := fmt.Sprintf("%s is %s", p.Name, JobState(p.State))
+	why := fmt.Sprintf("%s is %s", run.Name(p.Name), JobState(p.State))
 	switch state := JobState(p.State); {
 	case state == "PARTIALLY_SUCCEEDED":
 		return End{State: report.StateSucceeded, Why: why + ": some of its results are there, some are not", Proven: 0.7}

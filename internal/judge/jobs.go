@@ -16,7 +16,18 @@ func JobState(s string) string {
 	for _, p := range []string{"PIPELINE_STATE_", "JOB_STATE_", "TASK_STATE_"} {
 		s = strings.TrimPrefix(s, p)
 	}
+	if len(s) > 40 || strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_- ") != "" { // no word of a service
+		return "UNKNOWN"
+	}
 	return s
+}
+
+// saying is an error of the run, quoted, behind what it is the error of.
+func saying(words string) string {
+	if words == "" {
+		return ""
+	}
+	return ": " + run.Quote(words)
 }
 
 // jobEnds are the words of services and schedulers for a job that is over.
@@ -62,7 +73,7 @@ func jobFailed(f *casefile.File) *report.Anomaly {
 	default:
 		return nil
 	}
-	a.Description = strings.TrimSuffix(fmt.Sprintf("%s %s: %s", p.Name, JobState(p.State), p.Error), ": ")
+	a.Description = fmt.Sprintf("%s %s%s", run.Name(p.Name), JobState(p.State), saying(p.Error))
 	a.Fix = "read the error of the first task that failed"
 	return a
 }
@@ -96,7 +107,7 @@ func taskFailed(f *casefile.File) *report.Anomaly {
 	}
 	return &report.Anomaly{
 		Type: report.AnomalyTaskFailed, Severity: report.High, Class: report.Pipeline, Ref: stated(f, t.Ref, t.Error),
-		Description: strings.TrimSuffix(fmt.Sprintf("task %s %s%s: %s", t.Name, JobState(t.State), again, t.Error), ": "), Fix: "read the log of the task's job",
+		Description: fmt.Sprintf("task %s %s%s%s", run.Name(t.Name), JobState(t.State), again, saying(t.Error)), Fix: "read the log of the task's job",
 	}
 }
 
@@ -115,7 +126,7 @@ func errorInEvents(f *casefile.File) *report.Anomaly {
 	}
 	return &report.Anomaly{
 		Type: report.AnomalyLogError, Severity: report.Medium, Class: report.Pipeline, Ref: at(f, v.From, run.NoRank),
-		Description: "an error in the log of the pipeline's tasks: " + v.Value, Fix: "read the log of the task's job",
+		Description: "an error in the log of the pipeline's tasks: " + run.Quote(v.Value), Fix: "read the log of the task's job",
 	}
 }
 
@@ -142,7 +153,7 @@ func stuckPipeline(f *casefile.File) *report.Anomaly {
 	}
 	return &report.Anomaly{
 		Type: report.AnomalyStuckPipeline, Severity: report.High, Class: report.Pipeline,
-		Description: fmt.Sprintf("%s is RUNNING, no task changed its state%s for %s.", p.Name, silent, report.Took(quiet)), Fix: "look at the log of the running task, and at the quota of the region",
+		Description: fmt.Sprintf("%s is RUNNING, no task changed its state%s for %s.", run.Name(p.Name), silent, report.Took(quiet)), Fix: "look at the log of the running task, and at the quota of the region",
 	}
 }
 

@@ -110,7 +110,7 @@ func TestStatesOfJobs(t *testing.T) {
 					continue // a symptom of the same
 				}
 				got = fmt.Sprintf("%s %s", a.Type, a.Severity)
-				if len(c.p.Tasks) > 0 && a.Description != "task fit FAILED after a retry: exited" {
+				if len(c.p.Tasks) > 0 && a.Description != "task fit FAILED after a retry: “exited”" {
 					t.Errorf("says %q", a.Description)
 				}
 			}

@@ -141,18 +141,17 @@ func recorded(c *failure.Class, primary *suspect, alive []*suspect) *failure.Cau
 }
 
 func proximate(s *suspect) string {
-	where := s.ref.String()
+	where := run.Name(s.ref.String())
 	if s.trace != nil {
 		if fr, ok := s.trace.Innermost(); ok {
-			where = fmt.Sprintf("%s:%d (%s), seen at %s", fr.File, fr.Line, fr.Func, where)
+			where = fmt.Sprintf("%s (%s), seen at %s", run.Name(fmt.Sprintf("%s:%d", fr.File, fr.Line)), run.Name(fr.Func), where)
 		}
 	}
 	text := strings.TrimSpace(s.text)
-	text = clip(text, 200)
 	if text == "" {
 		return where
 	}
-	return where + ": " + text
+	return where + ": " + run.Quote(text)
 }
 
 // references collects evidence without repeating a line.
@@ -287,17 +286,17 @@ func strongest(all []*suspect, id report.Class) *suspect {
 func whyNot(s, primary *suspect) string {
 	switch {
 	case s.recovered:
-		return "it was survived: training went on after " + s.ref.String()
+		return "it was survived: training went on after " + run.Name(s.ref.String())
 	case primary == nil:
-		return "seen at " + s.ref.String() + ", but it did not stop the run"
+		return "seen at " + run.Name(s.ref.String()) + ", but it did not stop the run"
 	case s.yielded != "":
 		return fmt.Sprintf("a consequence: %s explains it", s.yielded)
 	case s.role == report.RoleSymptom:
 		return "only a symptom: it says that something failed, not what"
 	case s.compare(primary) > 0:
-		return "it came after " + primary.ref.String()
+		return "it came after " + run.Name(primary.ref.String())
 	}
-	return fmt.Sprintf("possible, but less specific than %s", primary.ref)
+	return fmt.Sprintf("possible, but less specific than %s", run.Name(primary.ref.String()))
 }
 
 // exit is how the process ended, where something says so.

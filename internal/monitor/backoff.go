@@ -6,6 +6,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/judge"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // backoff is the time between two looks: the skill's ×1.5 after a quiet look, up
@@ -50,7 +51,7 @@ func positionOf(f *casefile.File) position {
 	if f.Pipeline != nil {
 		p.state = f.Pipeline.Name + "=" + judge.JobState(f.Pipeline.State)
 		for _, t := range f.Pipeline.Tasks {
-			p.state += "\n" + t.Name + "=" + judge.JobState(t.State)
+			p.state += "\n" + run.Name(t.Name) + "=" + judge.JobState(t.State)
 		}
 	}
 	return p

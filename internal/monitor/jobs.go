@@ -24,7 +24,7 @@ func (w *Watch) jobLines(at time.Time, failed error) (heading string, under []st
 	if p.Kind == "pipeline" {
 		kind = "Pipeline"
 	}
-	heading = fmt.Sprintf("%s: %s (%s)", kind, p.Name, p.Resource)
+	heading = fmt.Sprintf("%s: %s (%s)", kind, run.Name(p.Name), run.Name(p.Resource))
 	state := []string{"State: " + judge.JobState(p.State)}
 	switch {
 	case p.Start.IsZero():
@@ -59,7 +59,7 @@ func running(p *run.Pipeline, at time.Time) []string {
 		if judge.JobState(t.State) != "RUNNING" || t.Group || t.Start.IsZero() || len(out) == mostRunning {
 			continue
 		}
-		l := fmt.Sprintf("  Running task: %s — started %s ago", t.Name, report.Took(at.Sub(t.Start)))
+		l := fmt.Sprintf("  Running task: %s — started %s ago", run.Name(t.Name), report.Took(at.Sub(t.Start)))
 		if n := len(t.Earlier); n > 0 {
 			l += fmt.Sprintf(" (attempt %d)", n+1)
 		}
@@ -83,7 +83,10 @@ func (w *Watch) recent() string {
 			last, at = s.Tail[n-1].Text, s.Tail[n-1].Time
 		}
 	}
-	return clip(strings.TrimSpace(stamped.ReplaceAllString(last, "")), 120)
+	if last = strings.TrimSpace(stamped.ReplaceAllString(last, "")); last == "" {
+		return ""
+	}
+	return run.Quote(clip(last, 120))
 }
 
 // order is how the states of tasks are listed; others follow.
@@ -96,7 +99,7 @@ func taskCounts(p *run.Pipeline) string {
 	states := slices.Clone(order)
 	for _, t := range p.Tasks {
 		s := judge.JobState(t.State)
-		if names[s] = append(names[s], t.Name); !slices.Contains(states, s) {
+		if names[s] = append(names[s], run.Name(t.Name)); !slices.Contains(states, s) {
 			states = append(states, s)
 		}
 	}
@@ -113,7 +116,7 @@ func taskCounts(p *run.Pipeline) string {
 			t += " (cached)"
 		case "NOT_TRIGGERED":
 			if f := p.Failed(); len(f) > 0 {
-				t += " behind " + f[0].Name
+				t += " behind " + run.Name(f[0].Name)
 			}
 		}
 		out = append(out, t)

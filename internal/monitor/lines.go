@@ -56,6 +56,9 @@ func (w *Watch) describe(u *report.Update, was time.Duration, failed error) {
 			u.Lines = append(u.Lines, "  "+t)
 		}
 	}
+	for i, l := range u.Lines { // one that names what is outside may have more
+		u.Lines[i] = strings.ReplaceAll(l, "\n", " ")
+	}
 	w.live(u)
 	if u.End == nil && (len(u.Events) > 0 || w.polls%summaryEvery == 0) && w.polls > 1 {
 		u.Summary = w.summary(u)
@@ -96,7 +99,7 @@ func eventText(e *report.Event) string {
 	}
 	s := fmt.Sprintf("%s (%s)", a.Type, report.SeverityTitle(a.Severity))
 	if a.Ref != nil {
-		s += fmt.Sprintf(" at %s: %s", run.Ref{File: a.Ref.File, Line: a.Ref.Line}, clip(strings.TrimSpace(a.Ref.Text), 160))
+		s += fmt.Sprintf(" at %s: %s", run.Name(run.Ref{File: a.Ref.File, Line: a.Ref.Line}.String()), run.Quote(a.Ref.Text))
 	}
 	if a.Fix != "" {
 		s += ". Recommended: " + a.Fix
@@ -127,7 +130,7 @@ func (w *Watch) progress(failed error) string {
 
 func step(f *casefile.File) string {
 	if p := f.Pipeline; p != nil && f.Main() == nil {
-		s := fmt.Sprintf("%s: %s", p.Name, judge.JobState(p.State))
+		s := fmt.Sprintf("%s: %s", run.Name(p.Name), judge.JobState(p.State))
 		if n := taskCounts(p); n != "" {
 			s += " | Tasks: " + n
 		}
@@ -184,7 +187,7 @@ func gpuText(f *casefile.File) string {
 	}
 	s := fmt.Sprintf("GPU: %.0f%% util", util/float64(n))
 	if used != "" && total != "" {
-		s += fmt.Sprintf(", %s/%s MB VRAM", used, total)
+		s += fmt.Sprintf(", %s/%s MB VRAM", run.Name(used), run.Name(total))
 	}
 	return s
 }

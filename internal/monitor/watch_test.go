@@ -144,7 +144,7 @@ func TestTheLinesAreTheSkills(t *testing.T) {
 		}
 	}
 	last := strings.Join(u[2].Lines, "\n")
-	for _, want := range []string{"loss=nan", "— ANOMALY: loss is NaN from step 345 on", "reset 45s→30s", "nan-inf (Critical) at run.log:3: step 345/5000 loss=nan", "Recommended: "} {
+	for _, want := range []string{"loss=nan", "— ANOMALY: loss is NaN from step 345 on", "reset 45s→30s", "nan-inf (Critical) at run.log:3: “step 345/5000 loss=nan", "Recommended: "} {
 		if !strings.Contains(last, want) {
 			t.Errorf("want %q in\n%s", want, last)
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // How much of a list the text report shows; the artifact has the rest.
@@ -44,7 +46,7 @@ type page struct {
 
 // field writes one "Label: value" line.
 func (p *page) field(label, value string) {
-	fmt.Fprintf(p, "%s %s\n", p.bold(label+":"), value)
+	fmt.Fprintf(p, "%s %s\n", p.bold(label+":"), oneLine(value))
 }
 
 // list writes a label and up to max items under it; nothing if there are none.
@@ -58,7 +60,7 @@ func (p *page) list(label string, items []string, max int) {
 			fmt.Fprintf(p, "- … %d more in the artifact\n", len(items)-max)
 			return
 		}
-		fmt.Fprintf(p, "- %s\n", it)
+		fmt.Fprintf(p, "- %s\n", oneLine(it))
 	}
 }
 
@@ -74,15 +76,24 @@ func (p *page) head(d *Diagnosis) {
 
 // pipeline is the skill's form of a pipeline, and the like of a single job.
 func (p *page) pipeline(s *PipelineState) {
-	state := strings.TrimPrefix(strings.TrimPrefix(s.State, "PIPELINE_STATE_"), "JOB_STATE_")
+	state := run.Name(strings.TrimPrefix(strings.TrimPrefix(s.State, "PIPELINE_STATE_"), "JOB_STATE_"))
 	if strings.Contains(s.Name, "/customJobs/") {
-		p.field("Custom job", s.Name)
+		p.field("Custom job", run.Name(s.Name))
 		p.field("Job state", state)
 		return
 	}
-	p.field("Pipeline", s.Name)
+	p.field("Pipeline", run.Name(s.Name))
 	p.field("Pipeline state", state)
-	p.field("Failed tasks", orNone(strings.Join(s.FailedTasks, ",")))
+	p.field("Failed tasks", orNone(names(s.FailedTasks)))
+}
+
+// names lists names of the run.
+func names(all []string) string {
+	out := make([]string, len(all))
+	for i, n := range all {
+		out[i] = run.Name(n)
+	}
+	return strings.Join(out, ",")
 }
 
 var located = regexp.MustCompile(`^(\S+:\d+): +(.*)$`)
@@ -125,7 +136,7 @@ func (p *page) cause(d *Diagnosis) {
 		fmt.Fprintf(p, "%s\n%s\n", p.bold("Root cause:"), d.RootCause)
 	}
 	if len(d.CauseChain) > 1 {
-		p.field("Chain", chainText(d.CauseChain))
+		fmt.Fprintf(p, "%s %s\n", p.bold("Chain:"), chainText(d.CauseChain))
 	}
 	var out []string
 	for _, r := range d.RuledOut {
@@ -143,7 +154,7 @@ func chainText(chain []ChainLink) string {
 			s = fmt.Sprintf("rank %d %s", *l.Rank, s)
 		}
 		if l.What != "" {
-			s += ": " + clip(l.What, textWidth)
+			s += ": " + clip(oneLine(l.What), textWidth)
 		}
 		links = append(links, s)
 	}
@@ -179,7 +190,7 @@ func fixLine(f Fix) string {
 	if f.Validate != "" {
 		parts = append(parts, "validate="+f.Validate)
 	}
-	return strings.Join(parts, " | ")
+	return oneLine(strings.Join(parts, " | "))
 }
 
 // decisionWhy reads the reason off the plan; the decision itself is the judge's.
@@ -202,7 +213,7 @@ func decisionWhy(d *Diagnosis) string {
 func (p *page) tail(d *Diagnosis) {
 	best := "none known"
 	if d.BestCheckpoint != nil {
-		best = *d.BestCheckpoint
+		best = run.Name(*d.BestCheckpoint)
 	}
 	fmt.Fprintf(p, "\n%s %s · %s %s\n", p.bold("Last progress:"), progressText(d.LastProgress), p.bold("Best checkpoint:"), best)
 	var missing []string

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // WriteWatchText writes the final summary of a watch, as the skill has it.
@@ -30,7 +32,7 @@ func WriteWatchText(w io.Writer, r *WatchReport, opt TextOptions) error {
 	p.field("Final metrics", orNone(strings.Join(finalMetrics(r.FinalMetrics), ", ")))
 	best := "none"
 	if r.BestCheckpoint != nil {
-		best = *r.BestCheckpoint
+		best = run.Name(*r.BestCheckpoint)
 	}
 	p.field("Best checkpoint", best)
 	p.field("Reason for stopping", r.StopReason)
@@ -73,7 +75,7 @@ func finalMetrics(m map[string]Number) []string {
 	}
 	for _, n := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(mainMetrics, n) && len(out) < 12 {
-			out = append(out, n+"="+Short(float64(m[n])))
+			out = append(out, run.Name(n)+"="+Short(float64(m[n])))
 		}
 	}
 	return out

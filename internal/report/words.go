@@ -58,6 +58,10 @@ func clip(s string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
+// oneLine keeps a text on its line, so that none that comes from a run stands
+// where only ours do. The artifact has it as it is.
+func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "↵") }
+
 // shown are the first n items of a list, or all of it.
 func shown[T any](s []T, n int) []T { return s[:min(len(s), n)] }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 var (
@@ -25,7 +26,7 @@ func first(re *regexp.Regexp, text string) string {
 	m := re.FindStringSubmatch(text)
 	for i := 1; i < len(m); i++ {
 		if m[i] != "" {
-			return strings.TrimRight(m[i], ".:;)")
+			return run.Name(strings.TrimRight(m[i], ".:;)"))
 		}
 	}
 	return ""
@@ -43,7 +44,9 @@ func lacks(f *casefile.File, text string) string {
 		}
 	}
 	if who == "" {
-		who = cmp.Or(f.Value("vertex.service_account"), f.Value("cloud.service_account"))
+		if who = cmp.Or(f.Value("vertex.service_account"), f.Value("cloud.service_account")); who != "" {
+			who = run.Name(who)
+		}
 	}
 	what := first(permission, text)
 	if who == "none" {
@@ -95,8 +98,11 @@ func exceeds(f *casefile.File, text string) string {
 // without says where what kind of machine was not to be had.
 func without(f *casefile.File, text string) string {
 	where, what := regionOf(f, text), f.Value("vertex.pool.0.machine_type")
+	if what != "" {
+		what = run.Name(what)
+	}
 	if n := f.Value("vertex.pool.0.accelerator"); n != "" {
-		what += " with " + n
+		what += " with " + run.Name(n)
 	}
 	switch {
 	case where != "" && what != "":

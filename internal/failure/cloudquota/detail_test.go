@@ -32,7 +32,7 @@ func TestWhichQuotaIsExceeded(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"Quota 'SSD_TOTAL_GB' exceeded.  Limit: 500.0 in region us-central1", "The quota is SSD_TOTAL_GB, its limit 500.0, the region us-central1."},
 		{"429 The following quota metrics exceed quota limits: aiplatform.googleapis.com/custom_model_training_nvidia_a100_gpus", "The quota is aiplatform.googleapis.com/custom_model_training_nvidia_a100_gpus, the region europe-west4."},
-		{"RESOURCE_EXHAUSTED: Quota exceeded for quota metric 'Online prediction requests'", "The quota is Online prediction requests, the region europe-west4."},
+		{"RESOURCE_EXHAUSTED: Quota exceeded for quota metric 'Online prediction requests'", "The quota is “Online prediction requests”, the region europe-west4."},
 		{"RESOURCE_EXHAUSTED", ""},
 	} {
 		f := casefile.New(nil)

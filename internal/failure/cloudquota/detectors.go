@@ -42,7 +42,7 @@ func refusedTask(f *casefile.File) []failure.Sighting {
 		return []failure.Sighting{{
 			Type: report.AnomalyJobFailed, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.75, Cause: causeOfText(t.Error),
 			Rank: run.NoRank, Step: -1, Ref: t.Ref, Text: t.Error,
-			Says: fmt.Sprintf("%s was refused: a permission, quota or capacity is missing.", t.Name),
+			Says: fmt.Sprintf("%s was refused: a permission, quota or capacity is missing.", run.Name(t.Name)),
 		}}
 	}
 	return nil

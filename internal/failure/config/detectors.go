@@ -85,7 +85,7 @@ func equalLooking(f *casefile.File) []failure.Sighting {
 		out = append(out, failure.Sighting{
 			Type: report.AnomalyCrash, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.95, Cause: "string-number",
 			Rank: e.Rank, Step: e.Step, Ref: e.Ref, Text: e.Text,
-			Says: fmt.Sprintf("%s is %s on both sides and still differs: one of them is a string.", e.Groups["key"], e.Groups["ds"]),
+			Says: fmt.Sprintf("%s is %s on both sides and still differs: one of them is a string.", run.Name(e.Groups["key"]), run.Name(e.Groups["ds"])),
 		})
 	}
 	return out

@@ -70,7 +70,7 @@ func rateIsZero(f *casefile.File) []failure.Sighting {
 	if first == nil || first.Count < 20 || !loss.Finite() || loss.Count < 10 {
 		return nil
 	}
-	return untrained(0.74, "schedule-too-short", first.First, f.TextAt(first.First.Ref), fmt.Sprintf("%s is 0 in all of %d readings: no update changes anything.", first.Name, first.Count), first.Last.Ref)
+	return untrained(0.74, "schedule-too-short", first.First, f.TextAt(first.First.Ref), fmt.Sprintf("%s is 0 in all of %d readings: no update changes anything.", run.Name(first.Name), first.Count), first.Last.Ref)
 }
 
 // roundsUnused finds boosting that ended after the default of ten rounds although

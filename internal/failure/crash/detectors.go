@@ -163,7 +163,7 @@ func exitStatus(f *casefile.File) []failure.Sighting {
 		}
 		return []failure.Sighting{{
 			Type: report.AnomalyCrash, Severity: report.Blocker, Role: report.RoleCause, Weight: s.weight, Cause: s.cause, Rank: run.NoRank, Step: -1,
-			Ref: v.From, Text: key + " " + v.Value, Says: "The recorded exit status " + v.Value + " is that of " + s.signal + ".",
+			Ref: v.From, Text: key + " " + v.Value, Says: "The recorded exit status " + run.Name(v.Value) + " is that of " + s.signal + ".",
 			YieldsTo: []report.Class{report.OOM},
 		}}
 	}

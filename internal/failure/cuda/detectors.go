@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"github.com/trainmedic/trainmedic/internal/run"
 	"regexp"
 	"strings"
 
@@ -62,6 +63,6 @@ func applicationXid(f *casefile.File) []failure.Sighting {
 	e := xid[0]
 	return []failure.Sighting{{
 		Type: report.AnomalyCUDAError, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.55, Cause: "illegal-access",
-		Rank: e.Rank, Step: e.Step, Ref: e.Ref, Text: e.Text, Says: "The driver recorded a fault of a program on the GPU (Xid " + f.Value("gpu.xid_app") + ").",
+		Rank: e.Rank, Step: e.Step, Ref: e.Ref, Text: e.Text, Says: "The driver recorded a fault of a program on the GPU (Xid " + run.Name(f.Value("gpu.xid_app")) + ").",
 	}}
 }

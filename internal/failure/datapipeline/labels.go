@@ -22,7 +22,7 @@ func labelColumn(f *casefile.File) []failure.Sighting {
 		}
 		out = append(out, failure.Sighting{
 			Type: report.AnomalyDataError, Severity: report.High, Role: report.RoleCause, Weight: w, Cause: "label-form", Rank: run.NoRank, Step: -1,
-			Ref: v.From, Text: v.Value, Says: "The label column does not fit: " + v.Value + ".", Status: report.Degraded,
+			Ref: v.From, Text: v.Value, Says: "The label column does not fit: " + run.Quote(v.Value) + ".", Status: report.Degraded,
 		})
 	}
 	return out

@@ -135,7 +135,7 @@ func sameScore(f *casefile.File) []failure.Sighting {
 		if last < 0.96*first || first <= 0 || objectiveChanges(f) {
 			continue // it learns something
 		}
-		return found(f, s.Last, 0.7, "collapsed", report.Degraded, fmt.Sprintf("%s is %.6g in all of %d evaluations and the loss does not move from %.4g: the model says the same of every sample.", s.Name, s.Last.Value, s.Count, last), s.First.Ref, loss.Last.Ref)
+		return found(f, s.Last, 0.7, "collapsed", report.Degraded, fmt.Sprintf("%s is %.6g in all of %d evaluations and the loss does not move from %.4g: the model says the same of every sample.", run.Name(s.Name), s.Last.Value, s.Count, last), s.First.Ref, loss.Last.Ref)
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func rewardCollapse(f *casefile.File) []failure.Sighting {
 		}
 	}
 	p := s.Point(min(s.Kept()-1, onset(negated(smooth), at, -best, 0.1*gained)))
-	return found(f, p, 0.7, "policy-drift", report.Diverged, fmt.Sprintf("%s grew from %.4g to %.4g, then fell to %.4g and stayed there.", s.Name, first, best, run.Median(tail)), s.Last.Ref)
+	return found(f, p, 0.7, "policy-drift", report.Diverged, fmt.Sprintf("%s grew from %.4g to %.4g, then fell to %.4g and stayed there.", run.Name(s.Name), first, best, run.Median(tail)), s.Last.Ref)
 }
 
 func negated(v []float64) []float64 {

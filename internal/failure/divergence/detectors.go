@@ -209,7 +209,7 @@ func lossExplosion(f *casefile.File) []failure.Sighting {
 			return []failure.Sighting{{
 				Type: report.AnomalyDivergence, Severity: report.Blocker, Role: report.RoleCause, Weight: v.weight, Cause: "too-hot", Rank: s.Rank,
 				Step: v.last.Step, Onset: v.onset.Step, Ref: v.last.Ref, Text: f.TextAt(v.last.Ref), Also: []run.Ref{v.onset.Ref}, Status: report.Diverged,
-				Says: fmt.Sprintf("%s grew from %.4g to %.4g.", s.Name, v.best, v.end),
+				Says: fmt.Sprintf("%s grew from %.4g to %.4g.", run.Name(s.Name), v.best, v.end),
 			}}
 		}
 	}
@@ -305,7 +305,7 @@ func policyCollapse(f *casefile.File) []failure.Sighting {
 	if negative {
 		p = firstBelow(kl, 0)
 	}
-	return found(f, p, 0.75, "policy-drift", report.Diverged, fmt.Sprintf("%s went from %.3g to %.3g and %s from %.3g (at best %.3g) to %.3g.", kl.Name, early, late, reward.Name, begin, best, end), kl.Last.Ref)
+	return found(f, p, 0.75, "policy-drift", report.Diverged, fmt.Sprintf("%s went from %.3g to %.3g and %s from %.3g (at best %.3g) to %.3g.", run.Name(kl.Name), early, late, run.Name(reward.Name), begin, best, end), kl.Last.Ref)
 }
 
 func firstOf(f *casefile.File, names ...string) *run.Series {

@@ -32,7 +32,7 @@ func perplexityAbsurd(f *casefile.File) []failure.Sighting {
 		return []failure.Sighting{{
 			Type: report.AnomalyDivergence, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.8, Cause: "too-hot", Rank: s.Rank, Step: s.Last.Step, Ref: s.Last.Ref, Text: f.TextAt(s.Last.Ref),
 			Also: []run.Ref{s.First.Ref}, Status: report.Diverged,
-			Says: fmt.Sprintf("%s is %.3g and does not come down: more than any vocabulary has words.", s.Name, s.Last.Value),
+			Says: fmt.Sprintf("%s is %.3g and does not come down: more than any vocabulary has words.", run.Name(s.Name), s.Last.Value),
 		}}
 	}
 	return nil
@@ -54,7 +54,7 @@ func rewardFalls(f *casefile.File) []failure.Sighting {
 		if run.Trend(v) > -0.7 || lo-end < 5*(hi-lo) || lo-end < math.Abs(run.Median(early)) {
 			continue
 		}
-		return found(f, s.Last, 0.68, "policy-drift", report.Degraded, fmt.Sprintf("%s fell from %.4g to %.4g without a turn: training makes the policy worse.", s.Name, run.Median(early), end), s.First.Ref)
+		return found(f, s.Last, 0.68, "policy-drift", report.Degraded, fmt.Sprintf("%s fell from %.4g to %.4g without a turn: training makes the policy worse.", run.Name(s.Name), run.Median(early), end), s.First.Ref)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func posteriorCollapse(f *casefile.File) []failure.Sighting {
 	if slices.Max(late) > 0.01 || slices.Max(late) > 0.01*kl.Max.Value {
 		return nil
 	}
-	return found(f, kl.Last, 0.7, "posterior-collapse", report.Degraded, fmt.Sprintf("%s fell from %.4g to %.2g: the latent code tells the decoder nothing.", kl.Name, kl.Max.Value, kl.Last.Value), kl.First.Ref)
+	return found(f, kl.Last, 0.7, "posterior-collapse", report.Degraded, fmt.Sprintf("%s fell from %.4g to %.2g: the latent code tells the decoder nothing.", run.Name(kl.Name), kl.Max.Value, kl.Last.Value), kl.First.Ref)
 }
 
 var vaeNames = map[string]bool{"kl": true, "kld": true, "kl_loss": true, "kl_div": true, "kld_loss": true, "kl_divergence": true}

@@ -24,7 +24,7 @@ func partsBlowUp(f *casefile.File) []failure.Sighting {
 			continue
 		}
 		if v := rise(sinceRewind(s.Series), false); v != nil && v.end > 3*v.best {
-			names = append(names, s.Name)
+			names = append(names, run.Name(s.Name))
 			if first == nil {
 				first = v
 			}
@@ -60,7 +60,7 @@ func preferenceCollapse(f *casefile.File) []failure.Sighting {
 		return nil
 	}
 	p := firstBelow(s, -20)
-	return found(f, p, 0.75, "policy-drift", report.Degraded, fmt.Sprintf("%s fell from %.3g to %.3g: the policy gives up the chosen answers together with the rejected ones.", s.Name, v[0], end), s.Last.Ref)
+	return found(f, p, 0.75, "policy-drift", report.Degraded, fmt.Sprintf("%s fell from %.3g to %.3g: the policy gives up the chosen answers together with the rejected ones.", run.Name(s.Name), v[0], end), s.Last.Ref)
 }
 
 // firstBelow is the first point below a level.

@@ -36,9 +36,9 @@ func sameScore(f *casefile.File) []failure.Sighting {
 		if !learns && !meaningless {
 			continue
 		}
-		says := fmt.Sprintf("%s is %.6g in all of %d evaluations while the training loss went from %.4g to %.4g.", s.Name, s.Last.Value, s.Count, first, last)
+		says := fmt.Sprintf("%s is %.6g in all of %d evaluations while the training loss went from %.4g to %.4g.", run.Name(s.Name), s.Last.Value, s.Count, first, last)
 		if !learns {
-			says = fmt.Sprintf("%s is %.6g in all of %d evaluations at a loss of %.4g: wrong answers cost more than that, so the metric does not judge what the loss trains (an accuracy of a regression).", s.Name, s.Last.Value, s.Count, last)
+			says = fmt.Sprintf("%s is %.6g in all of %d evaluations at a loss of %.4g: wrong answers cost more than that, so the metric does not judge what the loss trains (an accuracy of a regression).", run.Name(s.Name), s.Last.Value, s.Count, last)
 		}
 		return found(0.72, "two-ways", s.Last, f, says, s.First.Ref)
 	}
@@ -65,7 +65,7 @@ func opposed(f *casefile.File) []failure.Sighting {
 			worse = change < 0.85 && run.Trend(s.Values()) < -0.8
 		}
 		if worse {
-			return found(0.68, "two-ways", s.Last, f, fmt.Sprintf("%s went from %.4g to %.4g while the evaluation loss fell from %.4g to %.4g: the better the model fits, the worse it scores.", s.Name, s.First.Value, s.Last.Value, loss.First.Value, loss.Last.Value), s.First.Ref)
+			return found(0.68, "two-ways", s.Last, f, fmt.Sprintf("%s went from %.4g to %.4g while the evaluation loss fell from %.4g to %.4g: the better the model fits, the worse it scores.", run.Name(s.Name), s.First.Value, s.Last.Value, loss.First.Value, loss.Last.Value), s.First.Ref)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func stuckMetric(f *casefile.File) []failure.Sighting {
 			floor = s.Max.Value <= 0.02
 		}
 		if floor {
-			return found(0.72, "two-ways", s.Last, f, fmt.Sprintf("%s lies at %.4g in every evaluation while the evaluation loss fell from %.4g to %.4g.", s.Name, s.Last.Value, eval.First.Value, eval.Last.Value), s.First.Ref)
+			return found(0.72, "two-ways", s.Last, f, fmt.Sprintf("%s lies at %.4g in every evaluation while the evaluation loss fell from %.4g to %.4g.", run.Name(s.Name), s.Last.Value, eval.First.Value, eval.Last.Value), s.First.Ref)
 		}
 	}
 	return nil

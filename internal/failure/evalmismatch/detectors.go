@@ -175,7 +175,7 @@ func tooPerfect(f *casefile.File) []failure.Sighting {
 			v /= 100
 		}
 		if err == nil && e.Ref.File != acc.Last.Ref.File && v < acc.Last.Value-0.08 && v > 0 {
-			return found(0.8, "leakage", acc.Last, f, fmt.Sprintf("The test accuracy is %.4f, but another evaluation of the model (%s) reaches %.4f.", acc.Last.Value, e.Ref, v), e.Ref)
+			return found(0.8, "leakage", acc.Last, f, fmt.Sprintf("The test accuracy is %.4f, but another evaluation of the model (%s) reaches %.4f.", acc.Last.Value, run.Name(e.Ref.String()), v), e.Ref)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package evalmismatch
 
 import (
 	"fmt"
+	"github.com/trainmedic/trainmedic/internal/run"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
@@ -53,7 +54,7 @@ func otherFileDisagrees(f *casefile.File) []failure.Sighting {
 		if !ok1 || !ok2 || a < 0.3 || a > 1 || b > a-0.07 {
 			continue
 		}
-		return told(0.66, "two-ways", -1, e, fmt.Sprintf("%s is %s in the training run's own evaluation and %s in %s.", e.Groups["name"], t.Groups["value"], e.Groups["value"], e.Ref.File), t.Ref)
+		return told(0.66, "two-ways", -1, e, fmt.Sprintf("%s is %s in the training run's own evaluation and %s in %s.", run.Name(e.Groups["name"]), t.Groups["value"], e.Groups["value"], run.Name(e.Ref.File)), t.Ref)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func overOne(f *casefile.File) []failure.Sighting {
 		if !strings.Contains(strings.ToLower(s.Name), "auc") || !s.Finite() || s.Max.Value <= 1.000001 || s.Max.Value > 1.5 {
 			continue
 		}
-		return found(0.75, "two-ways", s.Max, f, fmt.Sprintf("%s is %.6g: no area under a curve is larger than 1, so it is computed wrongly (weights, rounding, ties).", s.Name, s.Max.Value))
+		return found(0.75, "two-ways", s.Max, f, fmt.Sprintf("%s is %.6g: no area under a curve is larger than 1, so it is computed wrongly (weights, rounding, ties).", run.Name(s.Name), s.Max.Value))
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func noGroundTruth(f *casefile.File) []failure.Sighting {
 		if s.Count < 3 || !s.Finite() || s.Last.Value <= 0 || !strings.Contains(n, "box") && !strings.Contains(n, "giou") && !strings.Contains(n, "bbox") {
 			continue
 		}
-		return told(0.8, "no-ground-truth", e[0].Step, e[0], fmt.Sprintf("Average precision is -1, which means that no ground truth was left to compare with, while training has boxes to learn from (%s %.4g).", s.Name, s.Last.Value), s.Last.Ref)
+		return told(0.8, "no-ground-truth", e[0].Step, e[0], fmt.Sprintf("Average precision is -1, which means that no ground truth was left to compare with, while training has boxes to learn from (%s %.4g).", run.Name(s.Name), s.Last.Value), s.Last.Ref)
 	}
 	return nil
 }

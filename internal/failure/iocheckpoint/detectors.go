@@ -131,7 +131,7 @@ func crashOnFullDisk(f *casefile.File) []failure.Sighting {
 				return []failure.Sighting{{
 					Type: report.AnomalyCheckpointFailure, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.6, Cause: "disk-full",
 					Rank: l.Rank, Step: -1, Ref: l.Ref, Text: l.Text, Also: []run.Ref{full[0].From},
-					Says: fmt.Sprintf("The log ends while something is saved, and %s is full.", mountOf(full[0])),
+					Says: fmt.Sprintf("The log ends while something is saved, and %s is full.", run.Name(mountOf(full[0]))),
 				}}
 			}
 		}

@@ -37,7 +37,7 @@ func lossNonFinite(f *casefile.File) []failure.Sighting {
 			continue
 		}
 		p := firstOfLastRun(s.Series)
-		says := fmt.Sprintf("%s is %v from %s on and never recovers (%d of %d values).", s.Name, p.Value, at(p.Step), s.NonFiniteAtEnd, s.Count)
+		says := fmt.Sprintf("%s is %v from %s on and never recovers (%d of %d values).", run.Name(s.Name), p.Value, at(p.Step), s.NonFiniteAtEnd, s.Count)
 		if s.LastFinite != nil {
 			says += fmt.Sprintf(" The last finite value was %.4g.", s.LastFinite.Value)
 		}
@@ -274,9 +274,9 @@ func noFiniteGradient(f *casefile.File) []failure.Sighting {
 		if !norm && !scale {
 			continue
 		}
-		says := fmt.Sprintf("%s is NaN or Inf in all of %d readings and the loss stands at %.4g: no update was made.", s.Name, s.Count, loss.Last.Value)
+		says := fmt.Sprintf("%s is NaN or Inf in all of %d readings and the loss stands at %.4g: no update was made.", run.Name(s.Name), s.Count, loss.Last.Value)
 		if scale {
-			says = fmt.Sprintf("%s was halved from %.4g to %.2g and the loss stands at %.4g: each update overflowed and was skipped.", s.Name, s.Max.Value, s.Last.Value, loss.Last.Value)
+			says = fmt.Sprintf("%s was halved from %.4g to %.2g and the loss stands at %.4g: each update overflowed and was skipped.", run.Name(s.Name), s.Max.Value, s.Last.Value, loss.Last.Value)
 		}
 		return []failure.Sighting{{
 			Type: report.AnomalyNaNInf, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.84, Cause: "fp16-overflow", Rank: s.Rank, Step: s.First.Step, Ref: s.First.Ref, Text: f.TextAt(s.First.Ref),

@@ -77,7 +77,7 @@ func interruptedTogether(f *casefile.File) []failure.Sighting {
 			return []failure.Sighting{{
 				Type: report.AnomalyDistributedError, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.82, Cause: "rank-missing",
 				Rank: run.NoRank, Step: t.Step, Ref: t.Ref, Text: t.Type, Also: []run.Ref{t.First}, Status: report.Hung,
-				Says:     fmt.Sprintf("The program was interrupted while it waited for other ranks (%s in %s).", fr.Func, base(fr.File)),
+				Says:     fmt.Sprintf("The program was interrupted while it waited for other ranks (%s in %s).", run.Name(fr.Func), run.Name(base(fr.File))),
 				YieldsTo: []report.Class{report.OOM, report.DataPipeline, report.CUDA},
 			}}
 		}

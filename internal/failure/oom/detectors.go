@@ -204,7 +204,7 @@ func recorded(f *casefile.File) []failure.Sighting {
 			}
 			return []failure.Sighting{{
 				Type: report.AnomalyOOM, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.94, Cause: r.cause,
-				Rank: run.NoRank, Step: -1, Ref: v.From, Text: v.Key + ": " + v.Value, Says: "The record of the job says that memory ended it (" + v.Value + ").",
+				Rank: run.NoRank, Step: -1, Ref: v.From, Text: v.Key + ": " + v.Value, Says: "The record of the job says that memory ended it (" + run.Quote(v.Value) + ").",
 			}}
 		}
 	}

@@ -47,7 +47,7 @@ func killedOnFullHost(f *casefile.File) []failure.Sighting {
 	}
 	return []failure.Sighting{{
 		Type: report.AnomalyOOM, Severity: report.Blocker, Role: report.RoleCause, Weight: 0.88, Cause: "host-memory", Rank: at.Rank, Step: -1,
-		Ref: at.Ref, Text: at.Text, Also: []run.Ref{full.Ref}, Says: fmt.Sprintf("The process was killed by SIGKILL while the host's memory was used up (%s).", full.Text),
+		Ref: at.Ref, Text: at.Text, Also: []run.Ref{full.Ref}, Says: fmt.Sprintf("The process was killed by SIGKILL while the host's memory was used up (%s).", run.Quote(full.Text)),
 	}}
 }
 

@@ -59,7 +59,7 @@ func failedTask(f *casefile.File) []failure.Sighting {
 	s := failure.Sighting{
 		Type: report.AnomalyTaskFailed, Severity: report.Blocker, Role: report.RoleSymptom, Weight: 0.65, Cause: "task-program-failed",
 		Rank: run.NoRank, Step: -1, Ref: t.Ref, Text: strings.TrimSpace(t.Name + ": " + t.Error),
-		Says: fmt.Sprintf("Task %s is the first that failed.", t.Name), YieldsTo: everythingElse,
+		Says: fmt.Sprintf("Task %s is the first that failed.", run.Name(t.Name)), YieldsTo: everythingElse,
 	}
 	if ofTheService.MatchString(t.Error) && !ofOthers.MatchString(t.Error) {
 		s.Role, s.Weight, s.Cause = report.RoleCause, 0.6, "service-refused"

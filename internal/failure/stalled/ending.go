@@ -156,7 +156,7 @@ func interruptedWhileWaiting(f *casefile.File) []failure.Sighting {
 			cause = "loader-workers"
 		}
 		fr, _ := t.Innermost()
-		v := sight(0.72, cause, casefile.Line{Ref: t.Ref, Rank: t.Rank, Text: "KeyboardInterrupt"}, fmt.Sprintf("A person interrupted the program while it waited in %s without progress.", fr.Func))
+		v := sight(0.72, cause, casefile.Line{Ref: t.Ref, Rank: t.Rank, Text: "KeyboardInterrupt"}, fmt.Sprintf("A person interrupted the program while it waited in %s without progress.", run.Name(fr.Func)))
 		v.Also = []run.Ref{t.First}
 		v.YieldsTo = []report.Class{report.OOM, report.NCCL, report.DataPipeline}
 		return []failure.Sighting{v}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/checkpoint"
 	"github.com/trainmedic/trainmedic/internal/gate"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // pointer is how a framework finds the newest checkpoint of a folder.
@@ -65,8 +66,8 @@ func (e *Effects) resolveRepoint(_ context.Context, p gate.Proposal) (gate.Resol
 	}
 	r.Target = gate.Target{Path: ptr.path, To: to, Prints: []string{ptr.was, ptr.to, strconv.FormatBool(ptr.link)}, Lineage: ptr.path}
 	r.Does = []string{
-		fmt.Sprintf("make %s %s say %q instead of %q", kind, ptr.path, ptr.to, ptr.was),
-		"so that the next start goes on from " + to + ", which is complete; no checkpoint is deleted or written",
+		fmt.Sprintf("make %s %s say %q instead of %q", kind, run.Name(ptr.path), ptr.to, ptr.was),
+		"so that the next start goes on from " + run.Name(to) + ", which is complete; no checkpoint is deleted or written",
 	}
 	return r, nil
 }

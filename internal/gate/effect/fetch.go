@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/gate"
+	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
 )
 
@@ -31,7 +32,7 @@ func (e *Effects) resolveFetch(_ context.Context, p gate.Proposal) (gate.Resolve
 	}
 	return gate.Resolved{
 		Target: gate.Target{Path: kind.Scheme + ":" + ref, To: filepath.Join(e.Dir, "evidence"), Lineage: p.Target},
-		Does:   []string{"copy the logs of " + p.Target + " into a new folder in " + filepath.Join(e.Dir, "evidence"), "nothing of the run is changed"},
+		Does:   []string{"copy the logs of " + run.Name(p.Target) + " into a new folder in " + filepath.Join(e.Dir, "evidence"), "nothing of the run is changed"},
 	}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/trainmedic/trainmedic/internal/gate"
+	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/process"
 )
@@ -55,7 +56,7 @@ func (e *Effects) resolveRestart(_ context.Context, p gate.Proposal) (gate.Resol
 		PID: m.who.PID, Start: m.who.Start, Command: args, Env: p.Args.Env, Dir: m.dir, Log: m.log, Path: path,
 		Prints: append(now, "environment "+digest(m.env)), Lineage: m.lineage(),
 	}}
-	r.Does = []string{"start, in " + m.dir + ":", "  " + process.Quote(args)}
+	r.Does = []string{"start, in " + run.Name(m.dir) + ":", "  " + process.Quote(args)}
 	if p.Action == gate.Restart {
 		r.Changed = changed(m.prints, now)
 		r.Does = append(r.Does, fmt.Sprintf("the command, the folder and the environment (%d variables) of process %d, which has ended", len(m.env), m.who.PID))
@@ -64,7 +65,7 @@ func (e *Effects) resolveRestart(_ context.Context, p gate.Proposal) (gate.Resol
 		r.Does = append(r.Does, "instead of: "+process.Quote(m.args), fmt.Sprintf("with the remembered environment (%d variables)", len(m.env)))
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.Args.Env)) {
-		r.Does = append(r.Does, "  and "+k+"="+process.Quote([]string{p.Args.Env[k]}))
+		r.Does = append(r.Does, "  and "+run.Name(k)+"="+process.Quote([]string{p.Args.Env[k]}))
 	}
 	where := "a new log in " + e.logs()
 	if m.log != "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/gate"
+	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/shell"
 )
 
@@ -58,9 +59,9 @@ func (e *Effects) resolveJob(ctx context.Context, p gate.Proposal) (gate.Resolve
 		verb, program = "put back into the queue", "scontrol requeue "
 	}
 	r.Does = []string{
-		fmt.Sprintf("%s SLURM job %s, %q of %s, now %s:", verb, m[1], job["JobName"], job["UserId"], state),
+		fmt.Sprintf("%s SLURM job %s, %q of %s, now %s:", verb, m[1], job["JobName"], job["UserId"], run.Name(state)),
 		"  " + program + m[1],
-		"it was submitted at " + job["SubmitTime"] + " with " + job["Command"],
+		"it was submitted at " + run.Name(job["SubmitTime"]) + " with " + run.Name(job["Command"]),
 	}
 	return r, nil
 }

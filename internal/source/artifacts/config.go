@@ -71,7 +71,7 @@ func (l *look) damaged(e entry, err error) {
 		delete(l.obs.Next, "file "+e.name)
 		return
 	}
-	l.gap(e.name, err.Error(), "a copy of "+e.name+" as the run read it; if this is that file, the run may have failed on it too")
+	l.gap(e.name, err.Error(), "a copy of "+run.Name(e.name)+" as the run read it; if this is that file, the run may have failed on it too")
 	l.fact("config.damaged", e.name+": "+err.Error(), run.Ref{File: e.name})
 	l.stream(e, "json")
 }

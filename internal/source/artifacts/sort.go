@@ -139,7 +139,7 @@ func (l *look) text(e entry, limit int64) (string, bool) {
 	defer d.Close()
 	b, err := io.ReadAll(io.LimitReader(d, limit+1))
 	if err != nil {
-		l.gap(e.name, err.Error(), "an undamaged copy of "+e.name)
+		l.gap(e.name, err.Error(), "an undamaged copy of "+run.Name(e.name))
 	}
 	if int64(len(b)) > limit {
 		l.gap(e.name, fmt.Sprintf("is larger than %d MB and was not read as a whole", limit>>20), "the part of it that matters, as a smaller file")

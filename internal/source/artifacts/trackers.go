@@ -68,7 +68,7 @@ func (l *look) trackers(ctx context.Context) error {
 	_, here := l.root.(local)
 	for _, name := range l.records.dbs {
 		if !here {
-			l.gap(name, "is an SQLite database on another machine", "a copy of "+name+" on this machine (trainmedic check --mlflow COPY)")
+			l.gap(name, "is an SQLite database on another machine", "a copy of "+run.Name(name)+" on this machine (trainmedic check --mlflow COPY)")
 			continue
 		}
 		src, err := mlflow.Database(ctx, filepath.Join(l.name, filepath.FromSlash(name)), name)
@@ -84,7 +84,7 @@ func (l *look) trackers(ctx context.Context) error {
 func (l *look) nested(ctx context.Context, name string, src source.Source, err error) error {
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, source.ErrNotFound) && !errors.Is(err, source.ErrBadTarget) {
-			l.gap(name, err.Error(), "a readable copy of "+name)
+			l.gap(name, err.Error(), "a readable copy of "+run.Name(name))
 		}
 		return ctx.Err()
 	}
@@ -102,7 +102,7 @@ func (l *look) nested(ctx context.Context, name string, src source.Source, err e
 	obs, err := src.Observe(ctx, since)
 	if err != nil {
 		if ctx.Err() == nil {
-			l.gap(name, err.Error(), "a readable copy of "+name)
+			l.gap(name, err.Error(), "a readable copy of "+run.Name(name))
 		}
 		return ctx.Err()
 	}

@@ -163,7 +163,7 @@ func (l *look) unreadable(name string, err error) {
 	if errors.Is(err, fs.ErrPermission) {
 		l.denied++
 	}
-	l.gap(name, file.Reason("artifacts", name, err).Error(), "a readable copy of "+path.Base(name))
+	l.gap(name, file.Reason("artifacts", name, err).Error(), "a readable copy of "+run.Name(path.Base(name)))
 }
 
 func (l *look) gap(what, why, ask string) {

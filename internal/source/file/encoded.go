@@ -31,7 +31,7 @@ func (l Log) encoded(f Opened, st run.Stream, info fs.FileInfo, prev string) (Vi
 		return View{Gaps: []run.Gap{*Opaque(l.Name, head[:n])}, Next: v.Next}, nil
 	}
 	if err != nil && !errors.Is(err, io.EOF) && n == 0 {
-		v.gap(l.Name, "cannot be unpacked: "+err.Error(), "an undamaged copy of "+l.Name)
+		v.gap(l.Name, "cannot be unpacked: "+err.Error(), "an undamaged copy of "+run.Name(l.Name))
 		return v, nil
 	}
 	st.Open = func(ctx context.Context) (io.ReadCloser, error) {

@@ -223,7 +223,7 @@ func (s *logs) lookAll(ctx context.Context, since run.Cursor, obs *run.Observati
 		if err != nil {
 			errs = append(errs, err)
 			base := filepath.Base(p)
-			v.gap(base, err.Error(), "a readable copy of "+base)
+			v.gap(base, err.Error(), "a readable copy of "+run.Name(base))
 		}
 		v.Into(obs, name)
 	}

@@ -170,7 +170,7 @@ func (f *folder) history(ctx context.Context, i *info, since run.Cursor, obs *ru
 	walk(f.fsys, dir, func(name string) bool {
 		err = f.metric(ctx, name, strings.TrimPrefix(name, dir+"/"), since, obs)
 		if err != nil && ctx.Err() == nil {
-			obs.Gaps = append(obs.Gaps, run.Gap{What: name, Why: err.Error(), Ask: "a readable copy of " + name})
+			obs.Gaps = append(obs.Gaps, run.Gap{What: name, Why: err.Error(), Ask: "a readable copy of " + run.Name(name)})
 			err = nil
 		}
 		return err == nil

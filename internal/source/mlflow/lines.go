@@ -82,7 +82,7 @@ func (p *point) read(ctx context.Context, r io.ReaderAt, size int64, name, key s
 
 func (p *point) report(name string, bad, first int, obs *run.Observation) {
 	if bad > 0 {
-		obs.Gaps = append(obs.Gaps, run.Gap{What: name, Why: fmt.Sprintf("%d lines are no values, the first is line %d", bad, first), Ask: "an undamaged copy of " + name})
+		obs.Gaps = append(obs.Gaps, run.Gap{What: name, Why: fmt.Sprintf("%d lines are no values, the first is line %d", bad, first), Ask: "an undamaged copy of " + run.Name(name)})
 	}
 }
 

@@ -184,7 +184,7 @@ func (s *server) history(ctx context.Context, i *info, since run.Cursor, obs *ru
 			return ctx.Err()
 		}
 		if err != nil {
-			obs.Gaps = append(obs.Gaps, run.Gap{What: "metric " + key, Why: err.Error(), Ask: "try again later; what was read before is kept"})
+			obs.Gaps = append(obs.Gaps, run.Gap{What: "metric " + run.Name(key), Why: err.Error(), Ask: "try again later; what was read before is kept"})
 			if errors.Is(err, source.ErrUnreachable) || errors.Is(err, source.ErrDenied) {
 				break // the others would not fare better
 			}

@@ -114,7 +114,7 @@ func (l *look) log(name, path string, o openLog, n int) {
 		Open: func() (file.Opened, error) { return openEither(path, o) },
 	}.Look(prev)
 	if err != nil {
-		l.gap(name, err.Error(), "a readable copy of "+name)
+		l.gap(name, err.Error(), "a readable copy of "+run.Name(name))
 		v.Next = prev
 	}
 	for i := range v.Streams {

@@ -143,7 +143,7 @@ func (l *look) unseen(p string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	why, ask := err.Error(), "a copy of "+path.Base(p)+" that can be read from here"
+	why, ask := err.Error(), "a copy of "+run.Name(path.Base(p))+" that can be read from here"
 	if errors.Is(err, source.ErrNotFound) {
 		why = p + " is not there"
 		switch {
@@ -154,7 +154,7 @@ func (l *look) unseen(p string, err error) {
 			ask += "; it may be on the disk of the node that the job ran on"
 		}
 	}
-	l.obs.Gaps = append(l.obs.Gaps, run.Gap{What: "the log " + path.Base(p), Why: why, Ask: ask})
+	l.obs.Gaps = append(l.obs.Gaps, run.Gap{What: "the log " + run.Name(path.Base(p)), Why: why, Ask: ask})
 }
 
 // take adds what a log showed; of two logs with one name the later gets another.

@@ -46,7 +46,7 @@ func (s *logs) Observe(ctx context.Context, since run.Cursor) (run.Observation, 
 		v, err := r.Look(s.log(name, len(names)))
 		if err != nil {
 			errs = append(errs, s.reason(s.target.Address.String()+":"+s.dir+"/"+name, err))
-			v.Gaps = append(v.Gaps, run.Gap{What: name, Why: err.Error(), Ask: "a readable copy of " + name})
+			v.Gaps = append(v.Gaps, run.Gap{What: name, Why: err.Error(), Ask: "a readable copy of " + run.Name(name)})
 		}
 		v.Into(&obs, name)
 	}

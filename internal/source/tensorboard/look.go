@@ -81,7 +81,7 @@ func (v *view) read(prev string) error {
 	}
 	f, err := v.file.Open()
 	if err != nil {
-		v.gap(source.Reason("tensorboard", v.file.Name, err).Error(), "a readable copy of "+path.Base(v.file.Name))
+		v.gap(source.Reason("tensorboard", v.file.Name, err).Error(), "a readable copy of "+run.Name(path.Base(v.file.Name)))
 		return nil
 	}
 	defer f.Close()
@@ -97,7 +97,7 @@ func (v *view) read(prev string) error {
 		}
 		data, at, err := r.next()
 		if err != nil {
-			v.gap(err.Error(), "an undamaged copy of "+path.Base(v.file.Name))
+			v.gap(err.Error(), "an undamaged copy of "+run.Name(path.Base(v.file.Name)))
 			break
 		}
 		if data == nil {
@@ -156,9 +156,9 @@ func (v *view) report(r *records) {
 	case left > 0 && !v.obs.More && !r.at.Lost && !v.watch:
 		v.gap(fmt.Sprintf("ends in the middle of a record, %d bytes before its end: it was cut, or is being written", left), "nothing while the run lives; else the whole file")
 	case r.damaged > 0:
-		v.gap(fmt.Sprintf("damaged in %d places, the first at byte %d; the records between them were read", r.damaged, r.firstAt), "an undamaged copy of "+path.Base(v.file.Name))
+		v.gap(fmt.Sprintf("damaged in %d places, the first at byte %d; the records between them were read", r.damaged, r.firstAt), "an undamaged copy of "+run.Name(path.Base(v.file.Name)))
 	case v.broken > 0:
-		v.gap(fmt.Sprintf("%d of its records hold no event", v.broken), "an undamaged copy of "+path.Base(v.file.Name))
+		v.gap(fmt.Sprintf("%d of its records hold no event", v.broken), "an undamaged copy of "+run.Name(path.Base(v.file.Name)))
 	case r.huge > 0:
 		v.gap(fmt.Sprintf("%d records of more than %d MB were passed over", r.huge, maxRecord>>20), "nothing: only images and graphs are so large")
 	}

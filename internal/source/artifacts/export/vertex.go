@@ -150,12 +150,15 @@ func customJob(r *resource) {
 // machine is what a worker runs on, in a few words: "n1-standard-8 + 4x T4".
 func machine(n *doc.Node) string {
 	s := n.Get("machineType").Str()
+	if s != "" {
+		s = run.Name(s)
+	}
 	gpu := n.Get("acceleratorType").Str()
 	if gpu == "" || strings.HasSuffix(gpu, "UNSPECIFIED") {
 		return s
 	}
 	gpu = strings.TrimPrefix(strings.TrimPrefix(gpu, "NVIDIA_"), "TESLA_")
-	return fmt.Sprintf("%s + %sx %s", s, cmp.Or(n.Get("acceleratorCount").Str(), "1"), gpu)
+	return fmt.Sprintf("%s + %sx %s", s, run.Name(cmp.Or(n.Get("acceleratorCount").Str(), "1")), run.Name(gpu))
 }
 
 // Tasks makes a pipeline of the task events in Cloud Logging entries, for when
