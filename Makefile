@@ -3,12 +3,13 @@
 # make update everything that is generated or golden, anew; read the diff
 # make fuzz   every fuzz target, FUZZTIME=5m each; findings become seeds
 # make soak   whatever is long: tests with TRAINMEDIC_SOAK=1, then make fuzz
+# make accuracy  how right it is over all runs with a known truth, into docs/ACCURACY.md
 # make bench  speed and memory against other programs, into bench/RESULTS.md; bench/README.md says how long it takes
 
 cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainmedic
 lint := $(cache)/bin/golangci-lint-v2.15.0
 
-.PHONY: build test check form lint fresh inspector update fuzz soak bench
+.PHONY: build test check form lint fresh inspector update fuzz soak accuracy bench
 
 build:
 	go build -o trainmedic ./cmd/trainmedic
@@ -47,6 +48,9 @@ fuzz:
 soak:
 	TRAINMEDIC_SOAK=1 go test -count=1 -timeout 4h ./...
 	test/fuzz.sh
+
+accuracy: build
+	go run ./bench/cmd/corpus accuracy docs
 
 bench:
 	go run ./bench/cmd/bench

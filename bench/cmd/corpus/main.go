@@ -4,6 +4,7 @@
 //
 //	corpus [flags] score CASES
 //	corpus [flags] healthy LOGS
+//	corpus [flags] accuracy DOCS    both, for what lies in the tree, into DOCS/ACCURACY.md
 package main
 
 import (
@@ -35,7 +36,7 @@ func corpus(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if f.NArg() != 2 || *jobs < 1 {
-		return errors.New("usage: corpus [-program PROGRAM] [-jobs N] score CASES | healthy LOGS")
+		return errors.New("usage: corpus [-program PROGRAM] [-jobs N] score CASES | healthy LOGS | accuracy DOCS")
 	}
 	d, err := newDoctor(*program)
 	if err != nil {
@@ -58,8 +59,10 @@ func corpus(ctx context.Context, args []string, out io.Writer) error {
 		each(*jobs, logs, func(l *healthy) { l.answer, l.err = d.log(ctx, l.path) })
 		fmt.Fprint(out, healthyTable(logs))
 		return ctx.Err()
+	case "accuracy":
+		return accuracy(ctx, d, *jobs, f.Arg(1))
 	}
-	return fmt.Errorf("%q is neither score nor healthy", f.Arg(0))
+	return fmt.Errorf("%q is neither score, healthy nor accuracy", f.Arg(0))
 }
 
 // each does something with all of a slice, some at a time.

@@ -32,6 +32,8 @@ type trial struct {
 	dir, id string
 	want    truth
 	got     answer
+	others  []string // what the baselines say, in their order
+	single  bool     // dir is one log, shown as it is
 	err     error
 }
 
@@ -58,7 +60,13 @@ func loadCases(root string) ([]trial, error) {
 	return all, err
 }
 
-func (t *trial) run(ctx context.Context, d doctor) { t.got, t.err = d.folder(ctx, t.dir) }
+func (t *trial) run(ctx context.Context, d doctor) {
+	if t.single {
+		t.got, t.err = d.log(ctx, t.dir)
+	} else {
+		t.got, t.err = d.folder(ctx, t.dir)
+	}
+}
 
 // said is the class of the answer.
 func (t *trial) said() string {
