@@ -3,13 +3,18 @@
 # make update everything that is generated or golden, anew; read the diff
 # make fuzz   every fuzz target, FUZZTIME=5m each; findings become seeds
 # make soak   whatever is long: tests with TRAINMEDIC_SOAK=1, then make fuzz
+# make release  the program as it is published: the same bytes wherever it is built
+# make reproducible  two such builds, one hash
+# make sbom     sbom.cdx.json: what is in ./trainmedic
+# make licenses docs/LICENSES.md
+# make vuln     known vulnerabilities, where their database can be reached
 # make accuracy  how right it is over all runs with a known truth, into docs/ACCURACY.md
 # make bench  speed and memory against other programs, into bench/RESULTS.md; bench/README.md says how long it takes
 
 cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainmedic
 lint := $(cache)/bin/golangci-lint-v2.15.0
 
-.PHONY: build test check form lint fresh inspector update fuzz soak accuracy bench
+.PHONY: build test check form lint fresh inspector update fuzz soak release reproducible sbom licenses vuln accuracy bench
 
 build:
 	go build -o trainmedic ./cmd/trainmedic
@@ -48,6 +53,21 @@ fuzz:
 soak:
 	TRAINMEDIC_SOAK=1 go test -count=1 -timeout 4h ./...
 	test/fuzz.sh
+
+release:
+	go build -trimpath -ldflags=-buildid= -o trainmedic ./cmd/trainmedic
+
+reproducible:
+	test/reproducible.sh
+
+sbom: release
+	go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -std -noserial -notimestamp -output sbom.cdx.json trainmedic
+
+licenses:
+	test/licenses.sh
+
+vuln:
+	test/vuln.sh
 
 accuracy: build
 	go run ./bench/cmd/corpus accuracy docs

@@ -45,10 +45,8 @@ func exitCode(lines []string) string {
 var complaints = regexp.MustCompile(`(?i)\b(?:error|exception|traceback|fatal|failed|failure|killed|abort(?:ed)?|segfault|core dumped|out of memory|nan|inf|timeout|timed out)\b|[a-z]Error\b`)
 
 func tailGrep(lines []string) string {
-	for _, l := range lines[max(0, len(lines)-200):] {
-		if complaints.MatchString(l) {
-			return failed
-		}
+	if slices.ContainsFunc(lines[max(0, len(lines)-200):], complaints.MatchString) {
+		return failed
 	}
 	return none
 }

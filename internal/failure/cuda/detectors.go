@@ -1,13 +1,13 @@
 package cuda
 
 import (
-	"github.com/trainmedic/trainmedic/internal/run"
 	"regexp"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 var detectors = []failure.Detector{

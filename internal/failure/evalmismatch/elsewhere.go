@@ -2,11 +2,11 @@ package evalmismatch
 
 import (
 	"fmt"
-	"github.com/trainmedic/trainmedic/internal/run"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/casefile"
 	"github.com/trainmedic/trainmedic/internal/failure"
+	"github.com/trainmedic/trainmedic/internal/run"
 )
 
 // impossible finds scores that no sane scoring gives: an equal error rate far
