@@ -2,7 +2,7 @@
 # make check  what has to pass before a change goes in: form, lint, generated files, make test
 # make update everything that is generated or golden, anew; read the diff
 # make fuzz   every fuzz target, FUZZTIME=5m each; findings become seeds
-# make soak   whatever is long: tests with TRAINMEDIC_SOAK=1, then make fuzz
+# make soak   whatever is long: tests with TRAINMEDIC_SOAK=1, vuln, reproducible, fuzz
 # make release  the program as it is published: the same bytes wherever it is built
 # make reproducible  two such builds, one hash
 # make sbom     sbom.cdx.json: what is in ./trainmedic
@@ -52,6 +52,8 @@ fuzz:
 
 soak:
 	TRAINMEDIC_SOAK=1 go test -count=1 -timeout 4h ./...
+	test/vuln.sh
+	test/reproducible.sh
 	test/fuzz.sh
 
 release:
