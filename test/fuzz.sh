@@ -9,7 +9,7 @@ failed=""
 targets=$(grep -rn --include='*_test.go' '^func Fuzz' . | sed 's|^\(.*\)/[^/]*_test.go:[0-9]*:func \(Fuzz[A-Za-z0-9_]*\)(.*|\1:\2|' | grep -E "${FUZZ:-.}" | sort -u)
 for target in $targets; do
 	echo "== $target"
-	go test -run '^$' -fuzz "^${target#*:}\$" -fuzztime "${FUZZTIME:-5m}" "${target%:*}" || failed="$failed $target"
+	go test -run '^$' -fuzz "^${target#*:}\$" -fuzztime "${FUZZTIME:-5m}" -fuzzminimizetime 5s "${target%:*}" || failed="$failed $target"
 done
 echo "== $(echo "$targets" | wc -l) targets"
 if [ -n "$failed" ]; then

@@ -153,7 +153,7 @@ func (w *window) result() *LogLines {
 	}
 	texts := make([]string, len(lines))
 	for i, l := range lines {
-		texts[i] = l.Text
+		texts[i] = redact.Ahead(l.Text, maxLineText)
 	}
 	w.out = &LogLines{Lines: []LogLine{}, Cursor: w.next.String(), AtEnd: !w.full, Cut: noCut()}
 	for i, t := range redact.Lines(texts) {

@@ -28,9 +28,9 @@ func Text(s string) string {
 }
 
 // Clip is Text cut to max characters. The cut comes last, so that half a secret
-// never escapes the rules.
+// never escapes the rules; what lies far behind it is not looked at.
 func Clip(s string, max int) string {
-	s = Text(s)
+	s = Text(Ahead(s, max))
 	if len(s) <= max {
 		return s
 	}
@@ -39,6 +39,14 @@ func Clip(s string, max int) string {
 		return s
 	}
 	return string(r[:max-1]) + "…"
+}
+
+// Ahead is as much of s as decides about its first max characters.
+func Ahead(s string, max int) string {
+	if most := 8*max + 4096; len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
 }
 
 // Lines is Text for the consecutive lines of one file: what spans lines, such as

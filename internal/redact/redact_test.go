@@ -48,6 +48,17 @@ func TestClipCutsCharactersAfterRedacting(t *testing.T) {
 	}
 }
 
+func TestWhatLiesFarBehindTheCutCostsNothing(t *testing.T) {
+	key := "-----BEGIN " + "RSA PRIVATE KEY-----"
+	if got := redact.Clip(key+" "+strings.Repeat("aB3+", 10_000), 60); got != key+" aB3…[redacted]" {
+		t.Errorf("%q", got)
+	}
+	long := strings.Repeat("x ", 1<<22)
+	if got := redact.Ahead(long, 100); len(got) > 5000 || !strings.HasPrefix(long, strings.TrimSuffix(got, "…")) {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
 func TestLinesKnowsAKeyOverSeveralLines(t *testing.T) {
 	in := []string{"before", "-----BEGIN " + "RSA PRIVATE KEY-----", "MIIEowIBAAKCAQEA", "abc=", "-----END RSA PRIVATE KEY-----", "after"}
 	got := redact.Lines(in)
