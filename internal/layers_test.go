@@ -64,6 +64,7 @@ var floors = []struct {
 	{1, "internal/gpu", "internal/shell internal/run", false},
 	{1, "internal/kernel", "internal/shell internal/run", false},
 	{1, "internal/door", "", false},
+	{0, "internal/faulttest", "", true}, // faults for tests
 	{0, "internal/shell", "", true},
 	{0, "internal/decimal", "", true},
 	{0, "internal/run", "", true},

@@ -23,7 +23,8 @@ func main() {
 	debug.SetGCPercent(30) // little memory beside a run that may need all of it
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	context.AfterFunc(ctx, stop)                            // a second interrupt ends the program at once
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that has gone (| head) is an error of the write: what is not for it is done all the same
 	os.Exit(run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 

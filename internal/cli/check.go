@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 
 	"github.com/trainmedic/trainmedic/internal/diagnose"
 	"github.com/trainmedic/trainmedic/internal/redact"
@@ -84,26 +85,34 @@ func checkHelp(f *flags, kinds source.Registry) string {
 	return b.String()
 }
 
-// deliver prints the report or the artifact and writes the file; a file that
-// cannot be written takes nothing away from the answer.
+// deliver prints the report or the artifact and writes the file. Neither takes
+// anything away from the other: where standard output breaks, the file is
+// written, and an artifact that was wanted on it alone is kept in a file.
 func deliver(s Streams, line *checkLine, d *report.Diagnosis) int {
-	lines := s.Out
-	var err error
+	lines, file := s.Out, !line.json || line.outDirSet
 	if line.json {
 		lines = s.Err
-		err = report.WriteJSON(s.Out, d)
+		file = printJSON(s, "check", d) != nil || file
 	}
-	err = errors.Join(err, report.WriteText(lines, d, report.TextOptions{Color: colored(lines)}))
-	if err == nil && (!line.json || line.outDirSet) {
-		err = writeArtifact(s.Err, line.outDir, report.CheckArtifact, d)
-	}
-	if err != nil {
-		fmt.Fprintf(s.Err, "trainmedic check: %v\n", err)
+	complain(s, "check", report.WriteText(lines, d, report.TextOptions{Color: colored(lines)}))
+	if file {
+		complain(s, "check", writeArtifact(s.Err, line.outDir, report.CheckArtifact, d))
 	}
 	if d.Decision == report.Go {
 		return exitGo
 	}
 	return exitNoGo
+}
+
+// printJSON prints an artifact on standard output; the error is one that leaves
+// its reader without it.
+func printJSON(s Streams, command string, v any) error {
+	err := report.WriteJSON(s.Out, v)
+	complain(s, command, err)
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
 }
 
 // blind says why nothing could be seen.

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"strings"
+	"syscall"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
@@ -22,12 +24,19 @@ type screen interface {
 	close()
 }
 
-// plain prints the lines of every look.
-type plain struct{ w io.Writer }
+// plain prints the lines of every look. When their reader has gone (watch | head)
+// nobody is left to watch for.
+type plain struct {
+	w    io.Writer
+	stop context.CancelFunc
+}
 
 func (p plain) show(u *report.Update) {
 	for _, l := range append(u.Lines, u.Summary...) {
-		fmt.Fprintln(p.w, l)
+		if _, err := fmt.Fprintln(p.w, l); errors.Is(err, syscall.EPIPE) {
+			p.stop()
+			return
+		}
 	}
 }
 
@@ -37,7 +46,7 @@ func (plain) close() {}
 func newScreen(ctx context.Context, w io.Writer, stop context.CancelFunc) screen {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(f.Fd()) || os.Getenv("TERM") == "dumb" || !term.IsTerminal(os.Stdin.Fd()) {
-		return plain{w}
+		return plain{w, stop}
 	}
 	l := &live{done: make(chan struct{})}
 	l.program = tea.NewProgram(view{width: 80, stop: stop}, tea.WithOutput(f), tea.WithContext(ctx), tea.WithoutSignalHandler())

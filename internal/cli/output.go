@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
@@ -39,14 +40,28 @@ func explain(err error, target string, kinds source.Registry) (report.Failure, i
 	return f, code
 }
 
-// writeArtifact puts the artifact into dir and notes where.
+// writeArtifact puts the artifact into dir and notes where. Where it cannot lie
+// there it is kept elsewhere: the error says why.
 func writeArtifact(note io.Writer, dir, name string, v any) error {
-	path, err := report.WriteFile(dir, name, v)
+	path, err := report.Keep(dir, name, v)
 	if err != nil {
-		return fmt.Errorf("the report is complete, but its file was not written: %w", err)
+		err = fmt.Errorf("the report is complete, but its file was not written to %s: %w", dir, err)
 	}
-	fmt.Fprintf(note, "Artifact: %s\n", path)
-	return nil
+	if path != "" {
+		fmt.Fprintf(note, "Artifact: %s\n", path)
+	} else { // the last place there is
+		fmt.Fprintln(note, "Artifact:")
+		err = errors.Join(err, report.WriteJSON(note, v))
+	}
+	return err
+}
+
+// complain says on standard error what went wrong with the output of a command;
+// a reader that has read enough is no fault.
+func complain(s Streams, command string, err error) {
+	if err != nil && !errors.Is(err, syscall.EPIPE) {
+		io.WriteString(s.Err, "trainmedic "+command+": "+err.Error()+"\n") //nolint:errcheck // nowhere left to say it
+	}
 }
 
 // colored reports whether w is a terminal whose user did not refuse colour.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/monitor"
@@ -75,7 +74,7 @@ func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch, d
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var shown screen = plain{out}
+	var shown screen = plain{out, stop}
 	if len(line.command) == 0 { // a run that was started here writes to the terminal itself
 		shown = newScreen(ctx, out, stop)
 	}
@@ -85,7 +84,7 @@ func follow(ctx context.Context, s Streams, line *watchLine, w *monitor.Watch, d
 		u, err := w.Next(ctx)
 		switch {
 		case err == nil:
-		case looked && ctx.Err() != nil: // Ctrl-C: a watch that is ended says what it saw
+		case looked && ctx.Err() != nil: // Ctrl-C, or nobody reads on: a watch that is ended says what it saw
 			return w.Stop("the watch was interrupted; the run goes on"), nil
 		default:
 			return nil, err
@@ -188,27 +187,24 @@ func watchHelp(f *flags, kinds source.Registry) string {
 func deliverWatch(s Streams, line *watchLine, r *report.WatchReport, d *report.Diagnosis) int {
 	redact.Value(r)
 	redact.Value(d)
-	lines := s.Out
-	var err error
+	lines, file := s.Out, !line.json || line.outDirSet
 	if line.json {
 		lines = s.Err
-		err = report.WriteJSON(s.Out, r)
+		file = printJSON(s, "watch", r) != nil || file
 	}
 	fmt.Fprintln(lines)
-	err = errors.Join(err, report.WriteWatchText(lines, r, report.TextOptions{Color: colored(lines)}))
+	err := report.WriteWatchText(lines, r, report.TextOptions{Color: colored(lines)})
 	failed := r.TerminalState == report.StateFailed && d != nil
 	if failed {
 		fmt.Fprintf(lines, "\n")
 		err = errors.Join(err, report.WriteText(lines, d, report.TextOptions{Color: colored(lines)}))
 	}
-	if err == nil && (!line.json || line.outDirSet) {
-		err = writeArtifact(s.Err, line.outDir, report.WatchArtifact, r)
-		if failed {
-			err = errors.Join(err, writeArtifact(s.Err, line.outDir, report.CheckArtifact, d))
-		}
+	complain(s, "watch", err)
+	if file {
+		complain(s, "watch", writeArtifact(s.Err, line.outDir, report.WatchArtifact, r))
 	}
-	if err != nil {
-		io.WriteString(s.Err, "trainmedic watch: "+err.Error()+"\n") //nolint:errcheck // nowhere left to say it
+	if file && failed {
+		complain(s, "watch", writeArtifact(s.Err, line.outDir, report.CheckArtifact, d))
 	}
 	if r.Decision == report.Go {
 		return exitGo
