@@ -25,7 +25,7 @@ var floors = []struct {
 	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references internal/transport", false},
 	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/gate/person internal/report internal/plot internal/source internal/redact", false},
 	{7, "internal/diagnose", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact", false},
-	{7, "internal/monitor", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact internal/gate", false},
+	{7, "internal/monitor", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact internal/gate internal/state", false},
 	{6, "internal/failure/all", "internal/failure internal/failure/*", false},
 	{6, "internal/judge", "internal/failure internal/casefile internal/report internal/run", false},
 	{5, "internal/source/all", "internal/source internal/source/* internal/remote", false},
@@ -56,7 +56,7 @@ var floors = []struct {
 	{2, "internal/tail", "internal/run internal/report", false},
 	{2, "internal/logformat", "internal/run internal/report", false},
 	{2, "internal/source", "internal/shell internal/run internal/report", false},
-	{3, "internal/gate", "internal/run internal/report internal/source internal/redact", false},
+	{3, "internal/gate", "internal/run internal/report internal/source internal/redact internal/state", false},
 	{2, "internal/checkpoint", "internal/run internal/report", false},
 	{2, "internal/redact", "internal/run internal/report", false},
 	{2, "internal/redact/redacttest", "", true}, // what tests of the faces show them
@@ -65,6 +65,7 @@ var floors = []struct {
 	{1, "internal/kernel", "internal/shell internal/run", false},
 	{1, "internal/door", "", false},
 	{0, "internal/faulttest", "", true}, // faults for tests
+	{0, "internal/state", "", true},
 	{0, "internal/shell", "", true},
 	{0, "internal/decimal", "", true},
 	{0, "internal/run", "", true},

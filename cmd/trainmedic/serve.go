@@ -33,7 +33,7 @@ func serve(ctx context.Context, of *diagnose.Doctor, o cli.ServeOptions, s cli.S
 	say := func(line string) { fmt.Fprintln(s.Err, "trainmedic serve: "+line) }
 	dir, err := stateDir(o.Roots)
 	if err != nil {
-		return err
+		say(err.Error()) // watches go on in memory
 	}
 	watches := &monitor.Monitor{Book: doctor.Book, Sources: doctor.Sources, Conclude: doctor.Conclude}
 	cfg := tools.Config{Doctor: &doctor, Sources: doctor.Sources, Version: version(), Roots: roots}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/trainmedic/trainmedic/internal/state"
 )
 
 // keepRecords is how long a plan is remembered: denials and tries count as long.
@@ -32,23 +34,13 @@ type store struct {
 }
 
 // StateDir is where plans, audit and sockets of a user lie, beside the watches.
-func StateDir() (string, error) {
-	base := os.Getenv("XDG_STATE_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("gate: no state directory: %w", err)
-		}
-		base = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(base, "trainmedic", "gate"), nil
-}
+func StateDir() (string, error) { return state.Dir("gate") }
 
 func openStore(dir string) (*store, error) {
 	s := &store{dir: dir, instance: strings.ReplaceAll(uuid.NewString(), "-", "")[:12]}
 	for _, d := range []string{dir, s.path("plans"), s.path("instances")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return nil, fmt.Errorf("gate: state: %w", err)
+		if err := state.Make(d); err != nil {
+			return nil, fmt.Errorf("gate: %w", err)
 		}
 	}
 	var err error
@@ -155,17 +147,17 @@ func (s *store) recover(now time.Time) ([]Record, error) {
 	}
 	var out []Record
 	for _, r := range all {
-		state := map[State]State{Pending: Void, Approved: Void, Executing: Interrupted}[r.State]
-		if state == "" || s.alive(r.Instance) {
+		became := map[State]State{Pending: Void, Approved: Void, Executing: Interrupted}[r.State]
+		if became == "" || s.alive(r.Instance) {
 			continue
 		}
 		by := "the server that was started again"
 		r.Outcome = "the server ended before a decision was carried out: it was not done"
-		if state == Interrupted {
+		if became == Interrupted {
 			r.Outcome = "the server ended while it was done: look at the run; it is not done again"
 		}
-		r.State = state
-		if err := note(s.dir, entryOf(&r, string(state), by, r.Outcome, now)); err != nil {
+		r.State = became
+		if err := note(s.dir, entryOf(&r, string(became), by, r.Outcome, now)); err != nil {
 			return out, err
 		}
 		if err := s.save(&r); err != nil {

@@ -16,15 +16,17 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/source"
+	"github.com/trainmedic/trainmedic/internal/state"
 )
 
 // Desk runs many watches, each in a goroutine and with a journal in a folder of
 // its own below Dir. What a client was told survives the process; another
 // process that watches the same run reads the journal until the owner is gone,
-// and then goes on. It is safe for concurrent use. The caller closes it.
+// and then goes on. Where nothing can be kept (a full disk, a folder of somebody
+// else's) a watch goes on in memory, and says so. It is safe for concurrent use. The caller closes it.
 type Desk struct {
 	Monitor *Monitor
-	Dir     string        // where the journals lie
+	Dir     string        // where the journals lie, "" for nowhere
 	Idle    time.Duration // after which a watch that nobody asks for rests: a day when 0
 	Most    int           // how many watches may go on at once: 4,000 when 0
 
@@ -41,18 +43,11 @@ const (
 	requestFile = "request.json"
 )
 
+// errOwned says that another process has a watch.
+var errOwned = errors.New("monitor: another process has this watch")
+
 // StateDir is where the journals of a user lie.
-func StateDir() (string, error) {
-	base := os.Getenv("XDG_STATE_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("monitor: no state directory: %w", err)
-		}
-		base = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(base, "trainmedic", "watches"), nil
-}
+func StateDir() (string, error) { return state.Dir("watches") }
 
 // Start begins to watch, or joins the watch that has the same target and
 // options; one that has ended begins anew.
@@ -73,12 +68,11 @@ func (d *Desk) Start(r Request) (string, error) {
 		return id, nil
 	}
 	dir := filepath.Join(d.Dir, id)
-	if g := readGlance(dir); g.State.Ended() || d.seats[id] != nil {
-		if err := os.RemoveAll(dir); err != nil {
-			return "", fmt.Errorf("monitor: %w", err)
-		}
+	anew := readGlance(dir).State.Ended() || d.seats[id] != nil
+	if anew {
+		anew = os.RemoveAll(dir) != nil // of what cannot be taken away nothing is believed
 	}
-	return id, d.sit(id, r, nil)
+	return id, d.sit(id, &seat{req: r, anew: anew})
 }
 
 // idOf names a watch by its target and options.
@@ -92,9 +86,8 @@ func idOf(r Request) string {
 	return "w" + hex.EncodeToString(sum[:6])
 }
 
-// sit gives a watch its seat; revived is the action that begins it anew, nil when
-// there is none. d.mu MUST be held.
-func (d *Desk) sit(id string, r Request, revived *Acted) error {
+// sit gives a watch its seat. d.mu MUST be held.
+func (d *Desk) sit(id string, s *seat) error {
 	most := cmp.Or(d.Most, usualMost)
 	if len(d.seats) >= most { // those that have ended lie on disk: who asks for one gets it back
 		maps.DeleteFunc(d.seats, func(_ string, s *seat) bool { return s.over() })
@@ -102,20 +95,20 @@ func (d *Desk) sit(id string, r Request, revived *Acted) error {
 	if d.closed || len(d.seats) >= most {
 		return fmt.Errorf("monitor: %d watches are open, the most of one server: %w", len(d.seats), source.ErrDenied)
 	}
-	dir := filepath.Join(d.Dir, id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("monitor: state directory: %w", err)
-	}
-	b, err := json.Marshal(r)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, requestFile), b, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("monitor: state directory: %w", err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &seat{id: id, dir: dir, req: r, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), journal: &journal{next: 1}, acted: make(chan Acted), revived: revived, taken: make(chan struct{})}
-	s.glance = readGlance(dir)
+	s.id, s.dir, s.cancel = id, filepath.Join(d.Dir, id), cancel
+	s.done, s.changed, s.acted, s.taken = make(chan struct{}), make(chan struct{}), make(chan Acted), make(chan struct{})
+	s.unkept = d.room(s)
+	if s.journal == nil {
+		s.journal = &journal{dir: s.dir, next: 1}
+		if !s.anew {
+			s.glance = readGlance(s.dir)
+			s.unkept = errors.Join(s.unkept, s.journal.read())
+		}
+		if s.revived == nil && s.journal.ended() {
+			s.report = readReport(s.dir)
+		}
+	}
 	s.glance.Asked = time.Now()
 	if d.seats == nil {
 		d.seats = map[string]*seat{}
@@ -128,6 +121,25 @@ func (d *Desk) sit(id string, r Request, revived *Acted) error {
 	return nil
 }
 
+// room makes a watch's folder and notes there what was asked for; the error says
+// why nothing of the watch can be kept.
+func (d *Desk) room(s *seat) error {
+	switch {
+	case d.Dir == "":
+		return errors.New("there is no state directory; set XDG_STATE_HOME")
+	case s.anew:
+		return errors.New("what lies there of the watch before cannot be taken away")
+	}
+	if err := state.Make(s.dir); err != nil {
+		return err
+	}
+	if had, err := readRequest(s.dir); err != nil || idOf(had) != s.id {
+		s.owes = true
+		s.payRequest() //nolint:errcheck // it is tried again with each look that is written
+	}
+	return nil
+}
+
 // keep owns the watch, or reads the owner's journal until that one is gone.
 func (d *Desk) keep(ctx context.Context, s *seat) {
 	idle := d.Idle
@@ -137,11 +149,19 @@ func (d *Desk) keep(ctx context.Context, s *seat) {
 	t := time.NewTicker(foreignLook)
 	defer t.Stop()
 	for {
-		lock, ok := lockDir(s.dir)
-		if ok {
+		if s.unkept != nil {
+			d.own(ctx, s, idle)
+			return
+		}
+		lock, err := lockDir(s.dir)
+		if err == nil {
 			defer lock.Close()
 			d.own(ctx, s, idle)
 			return
+		}
+		if !errors.Is(err, errOwned) { // nobody can own it
+			s.unkept = err
+			continue
 		}
 		if s.borrow() {
 			return
@@ -157,16 +177,12 @@ func (d *Desk) keep(ctx context.Context, s *seat) {
 
 // own goes on from the journal and looks until the end.
 func (d *Desk) own(ctx context.Context, s *seat, idle time.Duration) {
-	j, err := openJournal(s.dir)
-	if err != nil {
-		s.fail(err)
-		return
-	}
-	defer j.close() //nolint:errcheck // every event was synced
+	j := s.openJournal()
+	defer j.close()
 	s.mu.Lock()
 	s.journal = j
 	told := &Told{Started: s.glance.Started, Polls: s.glance.Polls, Events: j.told(), Memory: s.glance.Memory}
-	if j.ended() && (s.revived == nil || s.revived.Run == nil) {
+	if s.report == nil && j.ended() && (s.revived == nil || s.revived.Run == nil) {
 		s.report = readReport(s.dir)
 	}
 	ended := s.report != nil
@@ -200,7 +216,7 @@ func (d *Desk) seat(id string) (*seat, error) {
 	if err != nil || idOf(r) != id {
 		return nil, fmt.Errorf("monitor: no watch %.20q: %w", id, source.ErrNotFound)
 	}
-	if err := d.sit(id, r, nil); err != nil {
+	if err := d.sit(id, &seat{req: r}); err != nil {
 		return nil, err
 	}
 	return d.seats[id], nil
@@ -267,7 +283,7 @@ func (d *Desk) Resume() error {
 		if r, err := readRequest(dir); err == nil && idOf(r) == e.Name() && !r.Once {
 			d.mu.Lock()
 			if d.seats[e.Name()] == nil {
-				errs = append(errs, d.sit(e.Name(), r, nil))
+				errs = append(errs, d.sit(e.Name(), &seat{req: r}))
 			}
 			d.mu.Unlock()
 		}

@@ -239,16 +239,27 @@ func TestAKilledServerLosesNothing(t *testing.T) {
 	if err := d.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(3 * time.Second) // each has looked a few times
 	for i := range killed {
 		id, err := d.Start(seldom(filepath.Join(dir, fmt.Sprintf("run%d.log", i))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, e := range wait(t, d, id, 0, false, 10*time.Second).Events {
-			if e.Anomaly != nil && e.Anomaly.Type == report.AnomalyNaNInf { // the logs that stand still are told too
-				got = append(got, fmt.Sprintf("%s %s", e.Kind, e.Text))
+		for cursor, tries := 0, 0; tries < 100; tries++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			st, err := d.Wait(ctx, id, cursor, false)
+			cancel()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range st.Events {
+				if e.Anomaly != nil && e.Anomaly.Type == report.AnomalyNaNInf { // the logs that stand still are told too
+					got = append(got, fmt.Sprintf("%s %s", e.Kind, e.Text))
+				}
+			}
+			cursor = st.Cursor
+			if strings.Contains(st.Line, "Step 70/") { // what that look saw was told before
+				break
 			}
 		}
 		check(t, i, got)

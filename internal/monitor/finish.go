@@ -40,7 +40,7 @@ func (w *Watch) finish(at time.Time, end judge.End, reason string) *report.Watch
 	r.Decide()
 	w.diag = w.m.Conclude(w.file, w.req.Target, w.req.RunID, w.kind, w.ref)
 	r.BestCheckpoint = w.diag.BestCheckpoint
-	r.Findings = findings(r.Anomalies)
+	r.Findings = findings(r.Anomalies, w.lacks)
 	if r.Decision != report.Go {
 		r.NextCommands = append(r.NextCommands, w.diag.NextCommands...)
 	}
@@ -66,8 +66,9 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// findings has one entry for each grave anomaly that did not heal.
-func findings(all []report.Anomaly) []report.Finding {
+// findings has one entry for each grave anomaly that did not heal, and what the
+// watch itself could not do.
+func findings(all []report.Anomaly, lacks []run.Gap) []report.Finding {
 	out := []report.Finding{}
 	for _, a := range all {
 		if !a.Grave() || a.ClosedAt != nil {
@@ -76,6 +77,11 @@ func findings(all []report.Anomaly) []report.Finding {
 		out = append(out, report.Finding{
 			ID: fmt.Sprintf("F%03d", len(out)+1), Severity: a.Severity, Title: fmt.Sprintf("%s: %s", a.Type, clip(a.Description, 120)),
 			Description: a.Description, Fix: a.Fix,
+		})
+	}
+	for _, g := range lacks {
+		out = append(out, report.Finding{
+			ID: fmt.Sprintf("F%03d", len(out)+1), Severity: report.Low, Title: g.What + " is not on disk", Description: g.Why, Fix: g.Ask,
 		})
 	}
 	return out

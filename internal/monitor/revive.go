@@ -50,7 +50,11 @@ func (d *Desk) revive(s *seat, a Acted) error {
 		a.From = s.report.TotalSteps
 	}
 	delete(d.seats, s.id)
-	err := d.sit(s.id, s.req, &a)
+	again := &seat{req: s.req, revived: &a}
+	if s.unkept != nil { // no disk has it
+		again.journal, again.glance, again.report = s.journal, s.glance, s.report
+	}
+	err := d.sit(s.id, again)
 	next := d.seats[s.id]
 	d.mu.Unlock()
 	if err != nil {
@@ -80,7 +84,7 @@ func (d *Desk) goOn(ctx context.Context, s *seat, told *Told, idle time.Duration
 		s.fail(errors.Join(err, closeRun(a)))
 		return
 	}
-	if err := os.Remove(filepath.Join(s.dir, report.WatchArtifact)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(filepath.Join(s.dir, report.WatchArtifact)); err != nil && !errors.Is(err, os.ErrNotExist) && s.unkept == nil {
 		s.fail(errors.Join(fmt.Errorf("monitor: %w", err), closeRun(a)))
 		return
 	}
@@ -114,19 +118,13 @@ func (s *seat) append(a Acted) {
 	if s.report != nil && err == nil {
 		_, err = report.WriteFile(s.dir, report.WatchArtifact, s.report)
 	}
-	if err != nil {
-		s.glance.StatusLine += " | not written: " + err.Error()
-	}
+	s.glance.StatusLine = statusLine(s.line, err)
 	s.wake()
 }
 
 // keepCheck writes what has to be seen of the last action, for the next server.
 func (s *seat) keepCheck(c *check) error {
-	b, err := json.Marshal(c)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.dir, checkFile), b, 0o600)
-	}
-	return err
+	return writeWhole(filepath.Join(s.dir, checkFile), c)
 }
 
 func readCheck(dir string) *check {

@@ -3,12 +3,9 @@ package monitor
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
@@ -34,6 +31,10 @@ type seat struct {
 	acted   chan Acted    // actions on the run
 	revived *Acted        // the action that began a watch anew that had ended
 	taken   chan struct{} // closed when that is noted
+	anew    bool          // what lies in dir is of a watch before, and counts for nothing
+	unkept  error         // why nothing of it is kept in dir; nil else
+	owes    bool          // the request is not in dir yet
+	line    string        // what the last look saw, without what is said beside it
 
 	mu      sync.Mutex
 	journal *journal
@@ -75,65 +76,6 @@ func (s *seat) run(ctx context.Context, w *Watch, idle time.Duration) {
 			return
 		}
 	}
-}
-
-// note writes what a look saw, at the end the artifact first, and wakes those who
-// wait.
-func (s *seat) note(u *report.Update, w *Watch) {
-	redact.Value(u)
-	var failed error
-	if u.End != nil {
-		failed = s.keepReport(u.End, w.Diagnosis())
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.report = u.End
-	failed = errors.Join(failed, s.journal.add(u.Events))
-	if w.check != nil && slices.ContainsFunc(u.Events, func(e report.Event) bool {
-		return e.Kind == report.EventActed || e.Kind == report.EventValidated || e.Kind == report.EventNotValidated
-	}) {
-		failed = errors.Join(failed, s.keepCheck(w.check))
-	}
-	g := &s.glance
-	g.Started, g.At, g.Polls, g.State = w.started, u.At, u.Poll, u.State
-	g.Next, g.Open = u.Next.Seconds(), u.Live.Open
-	g.Memory = w.file.Pulse.Memory()
-	if len(u.Lines) > 0 {
-		g.StatusLine = u.Status
-	}
-	if len(u.Events) > 0 || u.End != nil || g.At.Sub(s.glanced) >= glanceEvery || g.Polls == 1 {
-		s.glanced = g.At
-		failed = errors.Join(failed, writeGlance(s.dir, g))
-	}
-	if failed != nil {
-		g.StatusLine += " | not written: " + failed.Error()
-	}
-	s.wake()
-}
-
-// keepReport writes the artifacts of a watch that ended.
-func (s *seat) keepReport(r *report.WatchReport, d *report.Diagnosis) error {
-	redact.Value(d)
-	_, err := report.WriteFile(s.dir, report.WatchArtifact, r)
-	if d != nil {
-		_, second := report.WriteFile(s.dir, report.CheckArtifact, d)
-		err = errors.Join(err, second)
-	}
-	if s.req.OutDir != "" {
-		err = errors.Join(err, writeBoth(s.req.OutDir, r, d))
-	}
-	return err
-}
-
-// writeBoth writes the artifact of the watch, and of a run that failed the
-// diagnosis beside it.
-func writeBoth(dir string, r *report.WatchReport, d *report.Diagnosis) error {
-	_, err := report.WriteFile(dir, report.WatchArtifact, r)
-	if r.TerminalState == report.StateFailed && d != nil {
-		_, second := report.WriteFile(dir, report.CheckArtifact, d)
-		err = errors.Join(err, second)
-	}
-	return err
 }
 
 func (s *seat) fail(err error) {
@@ -228,8 +170,8 @@ func (s *seat) resting() bool {
 // borrow reads what the owner, another process, has written; it is true when the
 // watch has ended.
 func (s *seat) borrow() bool {
-	j := &journal{next: 1}
-	if _, err := j.read(filepath.Join(s.dir, journalFile)); err != nil {
+	j := &journal{dir: s.dir, next: 1}
+	if j.read() != nil {
 		return false
 	}
 	g := readGlance(s.dir)

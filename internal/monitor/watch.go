@@ -38,6 +38,7 @@ type Watch struct {
 	check   *check         // of the last action
 	inbox   <-chan Acted   // actions that others do on the run; nil when there are none
 	news    []report.Event // of actions, to be told with the next look
+	lacks   []run.Gap      // what the watch itself could not do
 }
 
 const (
@@ -236,6 +237,13 @@ func (w *Watch) Open() []report.Anomaly { return w.book.current() }
 
 // Type is the target_type of the artifact.
 func (w *Watch) Type() string { return w.kind.Type }
+
+// lack notes once what the watch itself could not do.
+func (w *Watch) lack(g run.Gap) {
+	if !slices.ContainsFunc(w.lacks, func(had run.Gap) bool { return had.What == g.What }) {
+		w.lacks, w.file.Gaps = append(w.lacks, g), append(w.file.Gaps, g)
+	}
+}
 
 // Name is what the watch's process is remembered under.
 func (w *Watch) Name() string { return w.name }
