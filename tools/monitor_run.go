@@ -72,6 +72,9 @@ func runMonitor(ctx context.Context, s *Server, a args) (any, error) {
 	}
 	id := a.MonitorID
 	if id == "" {
+		if err := folder(a.OutDir); err != nil {
+			return nil, err
+		}
 		if id, err = s.cfg.Watches.Start(a.watch()); err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host
 	}
 	dir, err := gate.StateDir()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", gate.ErrNotWritten, err)
 	}
 	effects := &effect.Effects{Sources: watches.Sources, Dir: filepath.Dir(dir), Start: sources.Start}
 	g, decider, err := gate.Open(dir, p, effects)
@@ -58,6 +58,9 @@ func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host
 	o := &opened{Gate: g, stop: stop}
 	socket := &person.Socket{Decider: decider, Host: host}
 	l, err := socket.Listen(dir, a.Socket)
+	if err != nil && a.Socket == "" {
+		err = fmt.Errorf("%w: %w", gate.ErrNotWritten, err)
+	}
 	if err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -89,3 +92,31 @@ func (o *opened) serve(note io.Writer, run func() error) {
 		}
 	})
 }
+
+// closed is a gate that could not be opened: it refuses everything, and says why.
+type closed struct{ why error }
+
+func (c closed) refusal() error {
+	return gate.Refusal{Kind: "not_written", Why: "nothing is done, because it could not be written down: " + c.why.Error()}
+}
+
+// Propose implements tools.Actions.
+func (c closed) Propose(_ context.Context, p gate.Proposal) (gate.Record, gate.Ruling, error) {
+	return gate.Record{Action: p.Action}, gate.Refuse, c.refusal()
+}
+
+// Execute implements tools.Actions.
+func (c closed) Execute(context.Context, string, string, *gate.Proposal) (gate.Record, gate.Outcome, error) {
+	return gate.Record{}, gate.Outcome{}, c.refusal()
+}
+
+// Await implements tools.Actions.
+func (c closed) Await(context.Context, string, string) (gate.Record, error) {
+	return gate.Record{}, c.refusal()
+}
+
+// Dialog implements tools.Actions.
+func (closed) Dialog(*gate.Record) bool { return false }
+
+// InDialog implements tools.Actions.
+func (c closed) InDialog(string, string, bool, string) error { return c.refusal() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/cli"
 	"github.com/trainmedic/trainmedic/internal/diagnose"
 	"github.com/trainmedic/trainmedic/internal/door"
+	"github.com/trainmedic/trainmedic/internal/gate"
 	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/transport"
@@ -39,11 +41,16 @@ func serve(ctx context.Context, of *diagnose.Doctor, o cli.ServeOptions, s cli.S
 	cfg := tools.Config{Doctor: &doctor, Sources: doctor.Sources, Version: version(), Roots: roots}
 	if o.Actions.Any() {
 		g, err := openGate(ctx, o.Actions, watches, os.Getppid(), s.Err)
-		if err != nil {
+		switch {
+		case errors.Is(err, gate.ErrNotWritten): // runs are looked at all the same
+			say("actions are off: " + err.Error())
+			cfg.Actions = closed{err}
+		case err != nil:
 			return err
+		default:
+			defer g.Close() //nolint:errcheck // what waited is void
+			cfg.Actions, cfg.ApprovalPage = g, g.page
 		}
-		defer g.Close() //nolint:errcheck // what waited is void
-		cfg.Actions, cfg.ApprovalPage = g, g.page
 	}
 	desk := &monitor.Desk{Monitor: watches, Dir: dir}
 	defer desk.Close() //nolint:errcheck // it waits for goroutines; the journals are on disk

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trainmedic/trainmedic/internal/gate"
 	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
@@ -31,11 +32,15 @@ func watch(ctx context.Context, args []string, s Streams, d Deps) int {
 	}
 	if line.actions.Any() && !line.req.NoFix {
 		g, c, err := d.Act(ctx, line.actions, s.Err)
-		if err != nil {
+		switch {
+		case errors.Is(err, gate.ErrNotWritten): // the run is watched all the same
+			fmt.Fprintf(s.Err, "trainmedic watch: actions are off: %v\n", err)
+		case err != nil:
 			return blind(s, "watch", line.req.Target, line.json, d.Sources, err)
+		default:
+			defer c.Close()
+			line.gate = g
 		}
-		defer c.Close()
-		line.gate = g
 	}
 	w, err := open(ctx, s, line, d)
 	if err != nil {

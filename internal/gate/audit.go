@@ -49,7 +49,7 @@ func note(dir string, e Entry) error {
 		return fmt.Errorf("gate: audit: %w", err)
 	}
 	defer f.Close()
-	last, err := lastLine(f)
+	last, size, err := lastLine(f)
 	if err != nil {
 		return fmt.Errorf("gate: audit: %w", err)
 	}
@@ -62,14 +62,14 @@ func note(dir string, e Entry) error {
 	}
 	e.N, e.At = before.N+1, e.At.UTC()
 	b, err := json.Marshal(e)
-	if err == nil {
-		_, err = f.Write(append(b, '\n'))
+	if err != nil {
+		return fmt.Errorf("gate: audit: %w", err)
 	}
-	if err == nil {
+	if _, err = f.Write(append(b, '\n')); err == nil {
 		err = f.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("gate: audit: %w", err)
+		return fmt.Errorf("gate: audit: %w", errors.Join(err, f.Truncate(size))) // what a full disk took of it is no entry
 	}
 	return nil
 }
@@ -79,22 +79,33 @@ func chained(line []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// lastLine is the last whole line; a part that a crash left behind it is cut off.
-func lastLine(f *os.File) ([]byte, error) {
+// lastLine is the last whole line, and where it ends; a part that a crash left
+// behind it is cut off.
+func lastLine(f *os.File) (line []byte, end int64, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	tail := make([]byte, min(size, maxEntry))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, 0, err
 	}
 	whole := bytes.LastIndexByte(tail, '\n') + 1
-	if err := f.Truncate(size - int64(len(tail)-whole)); err != nil {
-		return nil, err
+	end = size - int64(len(tail)-whole)
+	if err := f.Truncate(end); err != nil {
+		return nil, 0, err
 	}
 	tail = bytes.TrimSuffix(tail[:whole], []byte("\n"))
-	return tail[bytes.LastIndexByte(tail, '\n')+1:], nil
+	return tail[bytes.LastIndexByte(tail, '\n')+1:], end, nil
+}
+
+// wholeLines is bufio.ScanLines without a last line that a crash cut: nothing was
+// done upon it, and the next entry takes its place.
+func wholeLines(data []byte, atEOF bool) (int, []byte, error) {
+	if atEOF && bytes.IndexByte(data, '\n') < 0 {
+		return len(data), nil, nil
+	}
+	return bufio.ScanLines(data, atEOF)
 }
 
 // Verify reads the whole audit and says how many entries hold; the error names
@@ -110,6 +121,7 @@ func Verify(dir string) (entries int, head string, err error) {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, maxEntry)
+	lines.Split(wholeLines)
 	for lines.Scan() {
 		var e Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {

@@ -37,16 +37,20 @@ type Gate struct {
 // people gets it.
 type Decider struct{ g *Gate }
 
+// ErrNotWritten says that plans and audit cannot be written: nothing may be done
+// then.
+var ErrNotWritten = errors.New("gate: what is done cannot be written down")
+
 // Open opens the gate of one server process on the state that a user's servers
 // share, and says in the audit what became of plans whose server died.
 func Open(dir string, p Policy, e Effector) (*Gate, *Decider, error) {
 	s, err := openStore(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w: %w", ErrNotWritten, err)
 	}
 	found, err := s.recover(time.Now())
 	if err != nil {
-		return nil, nil, errors.Join(err, s.close())
+		return nil, nil, fmt.Errorf("%w: %w", ErrNotWritten, errors.Join(err, s.close()))
 	}
 	g := &Gate{policy: p, effects: e, store: s, found: found, plans: map[string]*plan{}, changed: make(chan struct{})}
 	return g, &Decider{g}, nil
@@ -73,12 +77,12 @@ func (g *Gate) Propose(ctx context.Context, p Proposal) (Record, Ruling, error) 
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	pl := &plan{proposal: p, found: found}
+	now := time.Now()
+	pl := &plan{proposal: p, found: found, until: now.Add(TTL)}
 	digest, same := freeze(p, found, g.policy.digest(), g.store.instance)
 	if had := g.waiting(digest); had != nil {
 		return had.Record, Ask, nil
 	}
-	now := time.Now()
 	grants, err := g.grants(p.Action, hash(p.Action, found.Target.Lineage), same, now)
 	if err != nil {
 		return Record{Action: p.Action}, Refuse, err
@@ -98,7 +102,7 @@ func (g *Gate) Propose(ctx context.Context, p Proposal) (Record, Ruling, error) 
 		return pl.Record, Refuse, Refusal{"too_many", fmt.Sprintf("%d actions wait for a person already; wait until some are decided or expire", n)}
 	}
 	if err := g.enter(pl, "proposed", pl.Principal, ""); err != nil {
-		return pl.Record, Refuse, err
+		return pl.Record, Refuse, Refusal{"not_written", "nobody is asked, because the plan could not be written: " + err.Error()}
 	}
 	g.plans[pl.ID] = pl
 	if ruling == Allow {
@@ -164,7 +168,7 @@ func (g *Gate) enter(p *plan, event, by, what string) error {
 
 // state is a plan's state now; mu MUST be held.
 func (g *Gate) state(p *plan) State {
-	if (p.State == Pending || p.State == Approved) && !time.Now().Before(p.Expires) {
+	if (p.State == Pending || p.State == Approved) && p.left() <= 0 {
 		p.State = Expired
 		p.Outcome = "nobody used it in time: it was not done"
 		g.enter(p, string(Expired), "the clock", p.Outcome) //nolint:errcheck // it is expired in memory, which is what counts
@@ -219,12 +223,12 @@ func (g *Gate) Await(ctx context.Context, principal, id string) (Record, error) 
 			g.mu.Unlock()
 			return Record{}, err
 		}
-		state, record, changed := g.state(p), p.Record, g.changed
+		state, record, left, changed := g.state(p), p.Record, p.left(), g.changed
 		g.mu.Unlock()
 		if state != Pending {
 			return record, nil
 		}
-		t := time.NewTimer(time.Until(record.Expires))
+		t := time.NewTimer(left)
 		select {
 		case <-changed:
 		case <-t.C:

@@ -140,7 +140,12 @@ type plan struct {
 	Record
 	proposal Proposal
 	found    Resolved
+	until    time.Time // Expires by a clock that nobody sets
 }
+
+// left is how long a plan may still be decided and used. Where the machine's clock
+// is set meanwhile, the shorter of what the two clocks say.
+func (p *plan) left() time.Duration { return min(time.Until(p.until), time.Until(p.Expires)) }
 
 // freeze computes the digests of a plan.
 func freeze(p Proposal, found Resolved, policy, instance string) (digest, same string) {

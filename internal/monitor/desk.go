@@ -273,6 +273,12 @@ func (d *Desk) Resume() error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	if err == nil {
+		err = state.Make(d.Dir) // what another user wrote there is not what a client asked for
+	}
+	if err != nil {
+		return fmt.Errorf("monitor: %w", err)
+	}
 	var errs []error
 	for _, e := range dirs {
 		dir := filepath.Join(d.Dir, e.Name())
@@ -288,7 +294,7 @@ func (d *Desk) Resume() error {
 			d.mu.Unlock()
 		}
 	}
-	return errors.Join(append(errs, err)...)
+	return errors.Join(errs...)
 }
 
 // Close ends every goroutine; the journals stay for the next server.

@@ -51,7 +51,7 @@ func Start(ctx context.Context, l source.Launch, opt source.Options, beside *sou
 	}
 	log, err := newLog(l)
 	if err != nil {
-		return nil, fmt.Errorf("process: the log of the run: %w", err)
+		return nil, &source.Advice{Err: fmt.Errorf("process: the log of the run: %w", err), Ask: "The run was not started. Make room, or give --out-dir a folder that can be written: its output goes there."}
 	}
 	r := &started{log: log.Name(), over: make(chan struct{}), done: make(chan struct{})}
 	p, who, err := launch(path, l, log)
