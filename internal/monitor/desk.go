@@ -68,11 +68,21 @@ func (d *Desk) Start(r Request) (string, error) {
 		return id, nil
 	}
 	dir := filepath.Join(d.Dir, id)
-	anew := readGlance(dir).State.Ended() || d.seats[id] != nil
+	before := &journal{dir: dir, next: 1}
+	anew := d.seats[id] != nil || readGlance(dir).State.Ended() || before.read() == nil && before.ended()
 	if anew {
-		anew = os.RemoveAll(dir) != nil // of what cannot be taken away nothing is believed
+		anew = forget(dir) != nil // of what cannot be taken away nothing is believed
 	}
 	return id, d.sit(id, &seat{req: r, anew: anew})
+}
+
+// forget takes away what is kept of a watch, its journal first: a part of the rest
+// tells nothing.
+func forget(dir string) error {
+	if err := os.Remove(filepath.Join(dir, journalFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(dir)
 }
 
 // idOf names a watch by its target and options.

@@ -283,3 +283,26 @@ func check(t *testing.T, run int, got []string) {
 		t.Errorf("run %d: the last NaN was not told: %q", run, got)
 	}
 }
+
+// TestAWatchThatWasStoppedBeginsAnew: also at the next server.
+func TestAWatchThatWasStoppedBeginsAnew(t *testing.T) {
+	log, dir := filepath.Join(t.TempDir(), "train.log"), t.TempDir()
+	appendTo(t, log, steps(1, 20, "2.5"))
+	d := desk(t, dir)
+	id, err := d.Start(often(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, d, id, 0, true, 10*time.Second)
+	if _, err := d.Stop(id, 0, "a client asked for it"); err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	d = desk(t, dir)
+	if again, err := d.Start(often(log)); err != nil || again != id {
+		t.Fatalf("%s %v", again, err)
+	}
+	if st := wait(t, d, id, 0, true, 10*time.Second); st.Artifact != nil || len(st.Events) != 0 {
+		t.Errorf("the answer is of the watch before: %+v", st)
+	}
+}
