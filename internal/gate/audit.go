@@ -74,6 +74,21 @@ func note(dir string, e Entry) error {
 	return nil
 }
 
+// noted reports whether the audit has an event of a plan.
+func noted(dir, plan, event string) (bool, error) {
+	b, err := os.ReadFile(filepath.Join(dir, auditFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("gate: audit: %w", err)
+	}
+	for line := range bytes.Lines(b) {
+		var e Entry
+		if json.Unmarshal(line, &e) == nil && e.Plan == plan && e.Event == event {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 func chained(line []byte) string {
 	sum := sha256.Sum256(line)
 	return hex.EncodeToString(sum[:])

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -129,5 +130,27 @@ func TestALineThatACrashCut(t *testing.T) {
 		if n, _, err := Verify(dir); n != 3 || err != nil {
 			t.Fatalf("cut at %d of %d, and gone on: %d entries, %v", cut, len(whole), n, err)
 		}
+	}
+}
+
+// TestAServerThatDiesWhileItRecovers says what became of a plan once: the one
+// before had written the audit, and not the plan.
+func TestAServerThatDiesWhileItRecovers(t *testing.T) {
+	dir := t.TempDir()
+	g, _, err := Open(dir, asking, &world{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := propose(t, g, kill)
+	if err := errors.Join(g.store.close(), note(dir, entryOf(&r, string(Void), "a server", "", time.Now()))); err != nil {
+		t.Fatal(err)
+	}
+	next, _ := open(t, dir, asking, &world{})
+	if found := next.Recovered(); len(found) != 1 || found[0].State != Void {
+		t.Errorf("%+v", found)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, auditFile))
+	if n := bytes.Count(b, []byte(`"event":"void"`)); err != nil || n != 1 {
+		t.Errorf("%d times, %v: %s", n, err, b)
 	}
 }

@@ -157,8 +157,12 @@ func (s *store) recover(now time.Time) ([]Record, error) {
 			r.Outcome = "the server ended while it was done: look at the run; it is not done again"
 		}
 		r.State = became
-		if err := note(s.dir, entryOf(&r, string(became), by, r.Outcome, now)); err != nil {
+		if had, err := noted(s.dir, r.ID, string(became)); err != nil {
 			return out, err
+		} else if !had { // else that server ended before it could save the plan
+			if err := note(s.dir, entryOf(&r, string(became), by, r.Outcome, now)); err != nil {
+				return out, err
+			}
 		}
 		if err := s.save(&r); err != nil {
 			return out, err
