@@ -39,6 +39,7 @@ const (
 	longestWait   = 50
 	patientWait   = 3600 // with a progress token
 	progressEvery = 10 * time.Second
+	firstLook     = 3 * time.Second // for which one that has to end still waits
 	statusBytes   = 180
 )
 
@@ -110,6 +111,11 @@ func (s *Server) await(ctx context.Context, id string, cursor int, a args) (moni
 		st, err := s.cfg.Watches.Wait(part, id, cursor, a.Cursor == "")
 		cancel()
 		left -= stretch
+		if err == nil && st.Line == "" && waiting.Err() != nil && ctx.Err() == nil { // before the first look nothing is known
+			first, cancel := context.WithTimeout(ctx, firstLook)
+			defer cancel()
+			return s.cfg.Watches.Wait(first, id, cursor, true)
+		}
 		if err != nil || len(st.Events) > 0 || st.Artifact != nil || a.Cursor == "" && st.Line != "" || left <= 0 || waiting.Err() != nil {
 			return st, err
 		}

@@ -28,7 +28,7 @@ func (s *Service) Stdio(ctx context.Context, stdin io.Reader, stdout, stderr io.
 		cut()
 	})
 	defer stop()
-	err := stdio.Listen(calls, &asking{from: stdin, open: open, ctx: ctx}, &answering{to: stdout, open: open})
+	err := stdio.Listen(calls, &asking{from: stdin, open: open, ctx: calls, ended: s.end}, &answering{to: stdout, open: open, gone: cut})
 	if err != nil && calls.Err() == nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("transport: stdio: %w", err)
 	}
@@ -102,25 +102,29 @@ func (u *unanswered) wait(ctx context.Context, most time.Duration) {
 
 // asking is standard input whose end waits for the answers.
 type asking struct {
-	from io.Reader
-	open *unanswered
-	ctx  context.Context // of the one call of Listen that reads it
-	part []byte
+	from  io.Reader
+	open  *unanswered
+	ctx   context.Context // of the one call of Listen that reads it
+	ended func()          // has those that only wait answer at once
+	part  []byte
 }
 
 func (a *asking) Read(p []byte) (int, error) {
 	n, err := a.from.Read(p)
 	a.part = eachLine(append(a.part, p[:n]...), a.open.asked)
 	if errors.Is(err, io.EOF) {
+		a.ended()
 		a.open.wait(a.ctx, grace)
 	}
 	return n, err
 }
 
-// answering is standard output that notes the answers.
+// answering is standard output that notes the answers. When it takes none any
+// more the client is gone.
 type answering struct {
 	to   io.Writer
 	open *unanswered
+	gone func()
 
 	mu   sync.Mutex
 	part []byte
@@ -131,6 +135,9 @@ func (a *answering) Write(p []byte) (int, error) {
 	defer a.mu.Unlock()
 	n, err := a.to.Write(p)
 	a.part = eachLine(append(a.part, p[:n]...), a.open.answered)
+	if err != nil {
+		a.gone()
+	}
 	return n, err
 }
 
