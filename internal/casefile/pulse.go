@@ -89,9 +89,24 @@ func (p *Pulse) beat(f *File, facts []run.Fact) {
 			p.Moved, p.Repeats = f.At, 0
 		}
 	}
+	if p.Looks == 1 {
+		p.rebase(f.At)
+	}
 	p.stir(f)
 	p.step(f, now)
 	p.seen, p.words = now, words
+}
+
+// rebase has what came from a file or another process counted by the clock of the
+// looks, which nobody sets: when the machine's own clock jumps, nothing has been
+// quiet for the hours of the jump. What lies ahead (the clock was set back
+// meanwhile) is now.
+func (p *Pulse) rebase(now time.Time) {
+	for _, t := range []*time.Time{&p.Begun, &p.Moved, &p.Spoke, &p.Stirred} {
+		if !t.IsZero() {
+			*t = now.Add(-max(0, now.Sub(*t)))
+		}
+	}
 }
 
 const maxForms = 24
@@ -165,13 +180,20 @@ func (p *Pulse) step(f *File, now seen) {
 		if k := now.steps - p.seen.steps; k > 0 {
 			p.Gaps.add(f.At.Sub(last.Seen) / time.Duration(k))
 		}
-		if b.Step < last.Step { // a restart: its rate is another one
+		if b.Step < last.Step || p.jumped(last, b) { // a restart, or a clock that was set: its rate is another one
 			p.Beats = p.Beats[:0]
 		}
 	}
 	if p.Beats = append(p.Beats, b); len(p.Beats) > maxBeats {
 		p.Beats = slices.Delete(p.Beats, 0, len(p.Beats)-maxBeats)
 	}
+}
+
+// jumped reports whether the clock of the log was set between two beats: by it
+// far more time went by than between the looks, or less than none.
+func (p *Pulse) jumped(a, b Beat) bool {
+	log, looks := b.At.Sub(a.At), b.Seen.Sub(a.Seen)
+	return log < 0 || log > 2*looks+max(p.Interval, time.Minute)
 }
 
 // progressSeen sums up what moves with progress, and counts lines.
