@@ -21,7 +21,7 @@ build:
 
 test:
 	go test -race ./...
-	go test ./internal/monitor -run 'HealthyRuns' # all of them: the race detector sees a few
+	go test ./internal/monitor -run 'HealthyRuns|ADayLeaks' # all of them: the race detector sees a few
 	test/inspector.sh
 
 check: form lint fresh test

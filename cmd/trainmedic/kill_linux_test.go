@@ -67,7 +67,7 @@ func TestKilledAnywhere(t *testing.T) {
 		acts += len(events)
 	}
 	t.Logf("%d kills: %d events of watches told, %d watches ended with their artifact, %d steps of %d plans acknowledged; %d checks killed", rounds+1, told, v.ended, acts, len(v.plans), v.checks)
-	if told < rounds/2 || acts < rounds/2 {
+	if told < rounds/5 || acts < rounds/2 {
 		t.Errorf("the server had nothing to lose: %d events, %d steps", told, acts)
 	}
 }

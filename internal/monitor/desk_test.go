@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/internal/source"
@@ -171,13 +173,14 @@ func TestAnotherProcessReadsAlongAndGoesOn(t *testing.T) {
 
 const killed = 100
 
-// TestMain lets the test binary be a server that is killed.
+// TestMain lets the test binary be a server that is killed, and wants every
+// goroutine to end with its test.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("TRAINMEDIC_TEST_SERVER"); dir != "" {
 		serveWatches(dir)
 		return
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // serveWatches starts or resumes the watches of a folder and says when each has
