@@ -91,7 +91,7 @@ func TestASignalEndsAWatch(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	c := begin(t, nil, "check", "-") // standard input does not end
+	c := begin(t, nil, "check", "-")                                  // standard input does not end
 	io.WriteString(c.in, strings.Repeat("step 1/10 loss=1\n", 1<<13)) // more than a pipe holds: it reads
 	c.c.Process.Signal(syscall.SIGINT)
 	if code := c.ends(); code != 1 || !c.says("canceled") {

@@ -180,6 +180,10 @@ func TestMain(m *testing.M) {
 		serveWatches(dir)
 		return
 	}
+	if dir := os.Getenv("TRAINMEDIC_TEST_WRITER"); dir != "" {
+		writeLogs(dir)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
