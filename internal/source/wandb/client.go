@@ -21,6 +21,7 @@ const (
 	maxAnswer   = 64 << 20
 	askTimeout  = 30 * time.Second // for one answer
 	maxTries    = 5
+	silentTries = 2 // where nothing answers
 	firstPause  = time.Second
 	longestWait = 30 * time.Second // what the service may ask us to wait at once
 )
@@ -54,6 +55,9 @@ func pause(ctx context.Context, d time.Duration) error {
 // errBusy is an answer that a later try may better.
 var errBusy = errors.New("the service is busy")
 
+// errSilent is none at all, which each try waits for long.
+var errSilent = fmt.Errorf("the network, a proxy, or WANDB_BASE_URL may be wrong, or %w", errBusy)
+
 // graphErrors are what the service found wrong with a query.
 type graphErrors []struct {
 	Message string `json:"message"`
@@ -72,8 +76,8 @@ func (c *client) ask(ctx context.Context, query string, vars map[string]any, out
 		if err == nil || !errors.Is(err, errBusy) || ctx.Err() != nil {
 			return err
 		}
-		if try == maxTries {
-			return fmt.Errorf("wandb: %s: %w, after %d tries; try again later: %w", c.host(), err, maxTries, source.ErrUnreachable)
+		if try == maxTries || try == silentTries && errors.Is(err, errSilent) {
+			return fmt.Errorf("wandb: %s: %w, after %d tries; try again later: %w", c.host(), err, try, source.ErrUnreachable)
 		}
 		if err := c.pause(ctx, min(max(wait, asked), longestWait)); err != nil {
 			return err
@@ -119,7 +123,7 @@ func (c *client) unreachable(ctx context.Context, err error) error {
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		if u.Timeout() {
-			return fmt.Errorf("no answer within %d s (%w)", int(askTimeout.Seconds()), errBusy)
+			return fmt.Errorf("no answer within %d s (%w)", int(askTimeout.Seconds()), errSilent)
 		}
 		err = u.Err
 	}
