@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/trainmedic/trainmedic/internal/faulttest"
@@ -22,7 +23,20 @@ import (
 // served is a client of a server of its own over stdio.
 func served(t *testing.T, env []string, flags ...string) func(into any, tool string, args map[string]any) {
 	t.Helper()
-	c, err := client.NewStdioMCPClient("trainmedic", append(os.Environ(), env...), append([]string{"serve"}, flags...)...)
+	call, _ := servedAnd(t, env, flags...)
+	return call
+}
+
+// servedAnd is served, and what kills that server.
+func servedAnd(t *testing.T, env []string, flags ...string) (call func(into any, tool string, args map[string]any), kill func()) {
+	t.Helper()
+	var server *exec.Cmd
+	c, err := client.NewStdioMCPClientWithOptions("trainmedic", env, append([]string{"serve"}, flags...), transport.WithCommandFunc(
+		func(ctx context.Context, command string, env, args []string) (*exec.Cmd, error) {
+			server = exec.Command(command, args...)
+			server.Env = append(os.Environ(), env...)
+			return server, nil
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +46,7 @@ func served(t *testing.T, env []string, flags ...string) func(into any, tool str
 	if _, err := c.Initialize(t.Context(), hello); err != nil {
 		t.Fatal(err)
 	}
-	return func(into any, tool string, args map[string]any) {
+	call = func(into any, tool string, args map[string]any) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
@@ -50,6 +64,7 @@ func served(t *testing.T, env []string, flags ...string) func(into any, tool str
 			t.Fatal(err)
 		}
 	}
+	return call, func() { server.Process.Kill() }
 }
 
 // TestAServerWithoutADisk: with a home that nobody may write, or no room in it, a
