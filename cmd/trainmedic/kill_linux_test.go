@@ -166,9 +166,9 @@ func (v *victim) talk(in io.Writer, out io.Reader, most time.Duration) {
 		next++
 		calls[next] = got
 		b, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": next, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": args}})
-		in.Write(append(b, '\n')) //nolint:errcheck // it may be dead by now
+		in.Write(append(b, '\n')) // it may be dead by now
 	}
-	io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"victim","version":"1"},"capabilities":{}}}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n") //nolint:errcheck // as above
+	io.WriteString(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"victim","version":"1"},"capabilities":{}}}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 	for _, w := range v.watches {
 		v.follow(w, send)
 	}

@@ -22,7 +22,6 @@ type begun struct {
 	in       io.WriteCloser
 	out, err said
 	over     chan struct{}
-	code     int
 }
 
 func begin(t *testing.T, out *os.File, args ...string) *begun {
