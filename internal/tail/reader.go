@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -17,12 +18,25 @@ import (
 const (
 	sniffLen  = 4096
 	maxWindow = 128 << 20 // zstd --long=27, the most that zstd writes unasked
+
+	// What unpacks to more than maxUnpacked bytes and to more than maxRatio times
+	// its size is no log: logs shrink to a hundredth at the very best.
+	maxUnpacked = 2 << 30
+	maxRatio    = 500
 )
+
+// ErrBomb says that a compressed stream was not read to its end.
+var ErrBomb = fmt.Errorf("it unpacks to more than %d times its size, as no log does", maxRatio)
+
+// decoders are used again, since the window of each takes up to 128 MB.
+var decoders sync.Pool
 
 // Reader decodes one stream. It is read by one goroutine.
 type Reader struct {
 	name  string
 	src   *bufio.Reader
+	in    counter // what src read
+	out   int64   // what was given
 	dec   io.Reader
 	close []func()
 	err   error
@@ -32,7 +46,22 @@ type Reader struct {
 // at the first Read. A compressed stream that ends too early yields what could
 // be read and then an error that wraps io.ErrUnexpectedEOF.
 func NewReader(r io.Reader, name string) *Reader {
-	return &Reader{name: name, src: bufio.NewReaderSize(r, 64<<10)}
+	d := &Reader{name: name, in: counter{r: r}}
+	d.src = bufio.NewReaderSize(&d.in, 64<<10)
+	return d
+}
+
+// counter counts what is read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // Read implements io.Reader.
@@ -47,6 +76,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := r.dec.Read(p)
+	if r.out += int64(n); err == nil && r.out > maxUnpacked && r.out/maxRatio > r.in.n {
+		err = ErrBomb
+	}
 	if err != nil {
 		r.err = r.wrap(err)
 		if n > 0 {
@@ -88,12 +120,15 @@ func (r *Reader) decoder(br *bufio.Reader, depth int) (io.Reader, error) {
 	case Gzip:
 		return r.inner(newGunzip(br), depth)
 	case Zstd:
-		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		z, err := unzstd(br)
 		if err != nil {
 			return nil, err
 		}
-		r.close = append(r.close, z.Close)
+		r.close = append(r.close, func() {
+			if z.Reset(nil) == nil {
+				decoders.Put(z)
+			}
+		})
 		return r.inner(z, depth)
 	case UTF8BOM:
 		_, err := br.Discard(3)
@@ -102,6 +137,13 @@ func (r *Reader) decoder(br *bufio.Reader, depth int) (io.Reader, error) {
 		return newUTF16(br, enc == UTF16BE), nil
 	}
 	return br, nil
+}
+
+func unzstd(br io.Reader) (*zstd.Decoder, error) {
+	if z, ok := decoders.Get().(*zstd.Decoder); ok {
+		return z, z.Reset(br)
+	}
+	return zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
 // inner looks at what a decompressor gives; a stream that is cut within its
