@@ -5,6 +5,7 @@
 package casefile
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"time"
@@ -48,6 +49,11 @@ type File struct {
 	record       record         // of trackers and state files, not of logs
 	facts        map[string]int // key -> index of the newest fact
 	contextCount int
+	ranks        int             // readers of all streams
+	kinds        int             // series of all readers
+	ofSign       map[*Sign]int   // events
+	told         map[string]bool // bounds that were met
+	lost         int             // gaps beyond the bound
 	blockSize    int
 	workers      int                 // 0: one a core
 	readings     map[string]*reading // of a followed run, by the stream's name
@@ -72,6 +78,7 @@ type Stream struct {
 	Head      []Line // the first lines that say something
 	Tail      []Line // the last lines, oldest first
 	Readers   map[int]*RankReader
+	most      *RankReader                // that reported progress most often, the lowest rank of several; nil when none did
 	Err       error                      // reading broke off
 	orders    int                        // how many lines there are, those that end in \r too
 	again     struct{ orders, line int } // what begunAgain found, at that many lines
@@ -162,6 +169,7 @@ func (f *File) AddFact(v run.Fact) {
 		return
 	}
 	if len(f.Facts) >= maxFacts {
+		f.full("some facts", fmt.Sprintf("there are more than %d; those that came later were not kept", maxFacts), "the files of this run alone")
 		return
 	}
 	f.facts[v.Key] = len(f.Facts)
@@ -176,6 +184,10 @@ func (f *File) addProcesses(o run.Observation) {
 		f.Processes = slices.DeleteFunc(f.Processes, live)
 	}
 	f.Processes = append(f.Processes, o.Processes...)
+	if len(f.Processes) > maxProcesses {
+		f.Processes = f.Processes[:maxProcesses]
+		f.full("some processes", fmt.Sprintf("there are more than %d", maxProcesses), "a list of the run's own processes")
+	}
 }
 
 // Main is the reader whose progress stands for the run: the one that reported

@@ -208,7 +208,7 @@ func longWay(text string) (first, last time.Time, ranks map[int]*RankReader) {
 			ranks[p.Rank] = k
 		}
 		if v, ok := k.reader.Line(clean[p.Len:]); ok {
-			k.take(&v, run.Ref{}, p.Time)
+			k.take(&File{}, &v, run.Ref{}, p.Time)
 		}
 	}
 	return first, last, ranks

@@ -111,17 +111,7 @@ func (s *Stream) progressReader(rank int) *RankReader {
 	if r := s.Readers[rank]; r != nil && r.reader.Readings() > 0 {
 		return r
 	}
-	var best *RankReader
-	for _, r := range s.Readers {
-		n, most := r.reader.Readings(), 0
-		if best != nil {
-			most = best.reader.Readings()
-		}
-		if n > most || n > 0 && n == most && r.Rank < best.Rank {
-			best = r
-		}
-	}
-	return best
+	return s.most
 }
 
 // EventsOf lists the events of a sign, in order.

@@ -159,6 +159,9 @@ func (rd *reading) add(in *Event, loc []int, same []*Event, known bool, l *lineA
 			return
 		}
 	}
+	if !rd.f.mayFile(e.Sign) {
+		return
+	}
 	if e.Sign.Role == report.RoleCause || e.Sign.Role == report.RoleSymptom || e.Sign.Role == report.RoleContext {
 		e.Context = rd.context(l.index)
 	}

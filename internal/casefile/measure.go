@@ -43,6 +43,7 @@ func (rd *reading) readerOf(rank int) *RankReader {
 	k := rd.readers.get(rank)
 	if k == nil {
 		k = &RankReader{Rank: rank, reader: logformat.NewReader(), Series: map[string]*run.Series{}, LastStep: -1}
+		rd.f.ranks++
 		rd.readers.set(rank, k)
 		rd.s.Readers[rank] = k
 	}
@@ -63,7 +64,7 @@ func (rd *reading) measure(k *RankReader, r *rec) {
 	if form != nil {
 		v, done := k.reader.Again(form, nums, text, at, told)
 		if v != nil {
-			k.take(v, rd.ref(r), at)
+			rd.told(k, v, rd.ref(r), at)
 		}
 		if done {
 			return
@@ -75,11 +76,19 @@ func (rd *reading) measure(k *RankReader, r *rec) {
 		return
 	}
 	if v, ok := k.reader.Anew(text, marks, rd.f.forms, form); ok {
-		k.take(&v, rd.ref(r), at)
+		rd.told(k, &v, rd.ref(r), at)
 	}
 }
 
-func (r *RankReader) take(v *logformat.Reading, ref run.Ref, at time.Time) {
+// told takes what a line of a rank says.
+func (rd *reading) told(k *RankReader, v *logformat.Reading, ref run.Ref, at time.Time) {
+	k.take(rd.f, v, ref, at)
+	if m, n := rd.s.most, k.reader.Readings(); n > 0 && (m == nil || n > m.reader.Readings() || n == m.reader.Readings() && k.Rank < m.Rank) {
+		rd.s.most = k
+	}
+}
+
+func (r *RankReader) take(f *File, v *logformat.Reading, ref run.Ref, at time.Time) {
 	p := run.Point{Step: v.Step, Ref: ref}
 	if p.Step < 0 {
 		p.Step = r.LastStep
@@ -96,7 +105,7 @@ func (r *RankReader) take(v *logformat.Reading, ref run.Ref, at time.Time) {
 		}
 		if p.Value = v.Values[i].Value; i < len(r.row) && r.row[i].Name == name { // as in the line before
 			r.row[i].Add(p)
-		} else if s := r.series(name); s != nil {
+		} else if s := r.series(f, name); s != nil {
 			r.row = append(r.row[:min(i, len(r.row))], s)
 			s.Add(p)
 		}
@@ -120,11 +129,12 @@ func (r *RankReader) take(v *logformat.Reading, ref run.Ref, at time.Time) {
 const maxSeries = 400
 
 // series is the series of a name, nil when there are too many.
-func (r *RankReader) series(name string) *run.Series {
+func (r *RankReader) series(f *File, name string) *run.Series {
 	s := r.Series[name]
 	if s == nil && len(r.Series) < maxSeries {
-		s = &run.Series{Name: name}
-		r.Series[name] = s
+		if s = f.room(name); s != nil {
+			r.Series[name] = s
+		}
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package casefile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,20 +22,32 @@ func (f *File) Add(ctx context.Context, o run.Observation) error {
 	for _, v := range o.Facts {
 		f.AddFact(v)
 	}
-	f.Checkpoints = append(f.Checkpoints, o.Checkpoints...)
+	f.addCheckpoints(o.Checkpoints)
 	f.addProcesses(o)
-	f.Gaps = append(f.Gaps, o.Gaps...)
+	f.gap(o.Gaps...)
 	if o.Pipeline != nil {
 		f.Pipeline = o.Pipeline
 	}
 	f.addSamples(o.Samples)
-	if err := f.read(ctx, o.Streams); err != nil {
+	if err := f.read(ctx, o.Streams); err != nil && !errors.Is(err, ErrNoTime) {
 		return err
 	}
 	f.readFacts(o.Facts)
 	f.detectFramework()
 	f.Pulse.beat(f, o.Facts)
-	return ctx.Err()
+	return ended(ctx)
+}
+
+// ErrNoTime is the cause of a context whose deadline ends the reading but not the
+// case: what was read is kept, and the rest is a gap.
+var ErrNoTime = errors.New("there was no time to read more")
+
+// ended is why a context ended, nil while it has not.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err == nil || !errors.Is(context.Cause(ctx), ErrNoTime) {
+		return err
+	}
+	return ErrNoTime
 }
 
 // origin is a stream whose lines stand elsewhere in the file than their number
@@ -82,9 +95,11 @@ func (f *File) read(ctx context.Context, streams []run.Stream) error {
 	}
 	p := f.start(ctx, f.joined(streams))
 	var rd *reading
+	opened := 0
 	for b := range p.order {
 		<-b.done
 		if b.stream != nil {
+			opened++
 			rd = f.open(b.stream)
 			rd.origin = b.origin
 		}
@@ -97,7 +112,10 @@ func (f *File) read(ctx context.Context, streams []run.Stream) error {
 		p.free <- b
 	}
 	p.release()
-	return ctx.Err()
+	if left := len(streams) - opened; left > 0 && errors.Is(ended(ctx), ErrNoTime) {
+		f.gap(run.Gap{What: fmt.Sprintf("%d more files", left), Why: ErrNoTime.Error(), Ask: "the log that matters alone, or its last lines"})
+	}
+	return ended(ctx)
 }
 
 func (f *File) open(in *run.Stream) *reading {
@@ -121,7 +139,7 @@ func (rd *reading) close(ctx context.Context, b *block) {
 	f, s := rd.f, rd.s
 	if !b.opened {
 		s.Err = b.err
-		f.Gaps = append(f.Gaps, run.Gap{What: s.Name, Why: b.err.Error(), Ask: "make the file readable, or copy it and pass the copy"})
+		f.gap(run.Gap{What: s.Name, Why: b.err.Error(), Ask: "make the file readable, or copy it and pass the copy"})
 		return
 	}
 	s.Lines = rd.line - 1
@@ -135,9 +153,12 @@ func (rd *reading) close(ctx context.Context, b *block) {
 			r.reader.Rest()
 		}
 	}
-	if b.err != nil && ctx.Err() == nil {
+	if b.err != nil && errors.Is(ended(ctx), ErrNoTime) {
+		s.Err = ErrNoTime
+		f.gap(run.Gap{What: "the rest of " + s.Name, Why: fmt.Sprintf("%v than its first %d bytes", ErrNoTime, s.Bytes), Ask: "its last lines alone, or a smaller part of it"})
+	} else if b.err != nil && ctx.Err() == nil {
 		s.Err = b.err
-		f.Gaps = append(f.Gaps, run.Gap{What: s.Name, Why: fmt.Sprintf("it breaks off after %d bytes: %v", s.Bytes, b.err), Ask: "a complete copy of the file"})
+		f.gap(run.Gap{What: s.Name, Why: fmt.Sprintf("it breaks off after %d bytes: %v", s.Bytes, b.err), Ask: "a complete copy of the file"})
 	}
 }
 
@@ -167,10 +188,7 @@ func (rd *reading) take(i int, r *rec, log bool) {
 		rd.blank()
 		return
 	}
-	rank := int(r.rank)
-	if rank == run.NoRank {
-		rank = rd.s.Rank
-	}
+	rank := rd.rankOf(int(r.rank))
 	if r.flags&fTime != 0 {
 		rd.timed = r
 	}

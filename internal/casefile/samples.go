@@ -54,7 +54,7 @@ func (f *File) addSamples(samples []run.Sample) {
 	}
 	if r.full {
 		r.full = false
-		f.Gaps = append(f.Gaps, run.Gap{What: "some metrics", Why: fmt.Sprintf("the run has more than %d; those that came later were not kept", maxSeries), Ask: "nothing, unless one of them matters: then a log or a CSV file with it"})
+		f.gap(run.Gap{What: "some metrics", Why: fmt.Sprintf("the run has more than %d; those that came later were not kept", maxSeries), Ask: "nothing, unless one of them matters: then a log or a CSV file with it"})
 	}
 	if n, ok := f.Fact("trainer.max_steps"); ok && r.told.Readings > 0 {
 		fmt.Sscan(n.Value, &r.told.Total) //nolint:errcheck // no number, no plan
@@ -136,7 +136,7 @@ func (r *record) open(key metric) *metricSeries {
 	m := &metricSeries{metric: key, evals: logformat.Evaluates(key.name), Series: &run.Series{Name: name}}
 	m.trains = !m.evals && !strings.HasPrefix(strings.ToLower(key.name), "system")
 	m.leads = name == "loss"
-	if len(r.Series) >= maxSeries && name == key.name {
+	if len(r.Series) >= maxSeries && (name == key.name || len(r.Series) >= 2*maxSeries) {
 		r.full = true
 		return nil
 	}

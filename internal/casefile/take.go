@@ -116,6 +116,10 @@ func (rd *reading) open(l *lineAt, before *Traceback, at int) *Traceback {
 		case t.original || strings.HasPrefix(before.Message, "Caught ") && before.after < maxMessage:
 			before.Earlier, before.Direct, t.Later = t, true, before
 		}
+		if t.depth = before.depth + 1; t.Earlier == before && t.depth > maxChain && before.Earlier != nil {
+			t.Earlier, t.depth = before.Earlier, before.depth // those in the middle say least
+			t.Earlier.Later = t
+		}
 	}
 	rd.s.tracer.set(l.rank, t)
 	rd.forget()

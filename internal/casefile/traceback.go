@@ -39,6 +39,7 @@ type Traceback struct {
 	original    bool   // "Original Traceback": a worker's, inside the message of its parent's
 	chain       bool   // what follows was raised while this one was being handled
 	chainDirect bool
+	depth       int    // how many came before it in its chain
 	shape       string // of the program's own prefix before the mark
 	lines       int
 	after       int             // lines of the message so far

@@ -20,7 +20,8 @@ type Series struct {
 	Name            string
 	Count           int
 	NonFinite       int
-	NonFiniteAtEnd  int // length of the non-finite run at the very end
+	NonFiniteAtEnd  int   // length of the non-finite run at the very end
+	Most            int32 // points to keep at most; 0 for the usual
 	stride, skipped int32
 	low, high       float64 // Min.Value and Max.Value
 	Last            Point
@@ -72,7 +73,11 @@ func (s *Series) lose(p Point) {
 
 func (s *Series) keep(p *Point) {
 	s.skipped = 0
-	if s.points.add(p); s.points.len() == maxPoints {
+	most := maxPoints
+	if s.Most > 0 {
+		most = int(s.Most)
+	}
+	if s.points.add(p); s.points.len() == most {
 		s.points.halve()
 		s.stride *= 2
 	}
