@@ -46,8 +46,11 @@ var formats = []format{
 // Inspect finds the checkpoints among files. fsys opens them for a look at their
 // headers; it is nil when only a listing is at hand. The result is in order of
 // step, then path.
+//
+// A hostile listing costs no more than a large one: of more than maxFiles files the
+// rest is left out, and so is a path of more than maxDepth folders.
 func Inspect(fsys fs.FS, files []File) []run.Checkpoint {
-	s := newSet(fsys, files)
+	s := newSet(fsys, within(files))
 	var out []run.Checkpoint
 	for _, f := range formats {
 		for _, c := range f.find(s) {
@@ -66,15 +69,30 @@ func Inspect(fsys fs.FS, files []File) []run.Checkpoint {
 	return out
 }
 
+// Bounds of what is inspected.
+const (
+	maxFiles = 100_000
+	maxDepth = 48
+)
+
+func within(files []File) []File {
+	deep := func(f File) bool { return strings.Count(f.Path, "/") > maxDepth }
+	files = files[:min(len(files), maxFiles)]
+	if slices.ContainsFunc(files, deep) {
+		files = slices.DeleteFunc(slices.Clone(files), deep)
+	}
+	return files
+}
+
 // Dir inspects everything below the root of a file system, within the bounds of
-// the caller's patience: at most 100,000 files.
+// the caller's patience: at most maxFiles.
 func Dir(fsys fs.FS) []run.Checkpoint {
 	var files []File
 	_ = fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || p == "." {
 			return nil
 		}
-		if len(files) >= 100_000 {
+		if len(files) >= maxFiles {
 			return fs.SkipAll
 		}
 		f := File{Path: p, Dir: d.IsDir(), Size: -1}

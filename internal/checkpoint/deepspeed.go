@@ -2,8 +2,10 @@ package checkpoint
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -50,8 +52,8 @@ func (g group) zero() verdict {
 	if empty != "" {
 		return torn(empty + " is empty")
 	}
-	for k, n := range top {
-		switch {
+	for _, k := range slices.Sorted(maps.Keys(top)) {
+		switch n := top[k]; {
 		case optim[k] < n:
 			return torn(fmt.Sprintf("optimizer states of %d of at least %d ranks", optim[k], n))
 		case model[k] > 0 && model[k] < n:

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -38,6 +39,9 @@ func hdf5(ra io.ReaderAt, size int64) verdict {
 // keras judges a .keras file: a zip with config.json and model.weights.h5.
 func keras(ra io.ReaderAt, size int64) verdict {
 	names, err := zipNames(ra, size)
+	if errors.Is(err, errDirectory) {
+		return unknown("has a zip directory that is too large to be read")
+	}
 	if err != nil {
 		return torn("is cut: its zip directory, which is written last, is missing")
 	}

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -24,7 +25,10 @@ func safetensors(ra io.ReaderAt, size int64) verdict {
 	if int64(n)+8 > size {
 		return torn(fmt.Sprintf("ends within its header: %d of %d bytes", size, n+8))
 	}
-	end, err := dataEnd(io.NewSectionReader(ra, 8, int64(n)))
+	end, err := dataEnd(&bounded{r: io.NewSectionReader(ra, 8, int64(n))})
+	if errors.Is(err, errMember) {
+		return unknown("has an entry in its header that is too large to be read")
+	}
 	if err != nil {
 		return torn("has a damaged safetensors header")
 	}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,18 +30,25 @@ func (g group) shards() verdict {
 			counts[key] = [2]int{counts[key][0] + 1, atoi(m[3])}
 		}
 	})
-	for name, c := range counts {
-		if c[0] < c[1] {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if c := counts[name]; c[0] < c[1] {
 			return torn(fmt.Sprintf("%d of %d shards of %s", c[0], c[1], name))
 		}
 	}
 	if index.Path == "" || g.fsys == nil {
 		return verdict{}
 	}
+	if index.Size > maxIndex {
+		return verdict{}
+	}
 	return g.opened(index.Path, func(ra io.ReaderAt) verdict {
-		return indexed(io.NewSectionReader(ra, 0, min(index.Size, maxHeader)), path.Dir(g.rel(index)), have)
+		return indexed(io.NewSectionReader(ra, 0, index.Size), path.Dir(g.rel(index)), have)
 	})
 }
+
+// maxIndex is the largest index that is read; that of a model of 90,000 tensors has
+// 9 MB.
+const maxIndex = 32 << 20
 
 // indexed checks a weight_map against the files that are there.
 func indexed(r io.Reader, dir string, have map[string]bool) verdict {

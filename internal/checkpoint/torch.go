@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 )
@@ -27,6 +28,9 @@ func torch(ra io.ReaderAt, size int64) verdict {
 		return unknown("is in no format that is known here")
 	}
 	names, err := zipNames(ra, size)
+	if errors.Is(err, errDirectory) {
+		return unknown("has a zip directory that is too large to be read")
+	}
 	if err != nil {
 		return torn("is cut: its zip directory, which is written last, is missing")
 	}
@@ -38,24 +42,37 @@ func torch(ra io.ReaderAt, size int64) verdict {
 	return torn("is a zip without data.pkl")
 }
 
-// maxEntries bounds how much of a zip's directory is read; every tensor is one
-// entry, a large model has some ten thousand.
-const maxEntries = 2_000_000
+// maxDirectory is how much of a zip's directory is read; every tensor is one entry
+// of some hundred bytes, and a large model has some ten thousand.
+const maxDirectory = 16 << 20
 
-// zipNames lists a zip; the directory is bounded by the size of the file.
+var errDirectory = errors.New("checkpoint: the directory of the zip is too large to be read")
+
+// zipNames lists a zip.
 func zipNames(ra io.ReaderAt, size int64) ([]string, error) {
-	z, err := zip.NewReader(ra, size)
+	z, err := zip.NewReader(&budget{ra, maxDirectory}, size)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for i, f := range z.File {
-		if i == maxEntries {
-			break
-		}
+	for _, f := range z.File {
 		names = append(names, f.Name)
 	}
 	return names, nil
+}
+
+// budget is an io.ReaderAt of which only so many bytes may be read.
+type budget struct {
+	io.ReaderAt
+	left int
+}
+
+// ReadAt implements io.ReaderAt.
+func (b *budget) ReadAt(p []byte, off int64) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errDirectory
+	}
+	return b.ReaderAt.ReadAt(p, off)
 }
 
 func allZero(b []byte) bool { return len(b) > 0 && len(bytes.Trim(b, "\x00")) == 0 }
