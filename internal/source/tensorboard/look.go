@@ -71,7 +71,7 @@ type view struct {
 // read reads on from where prev says; a file that was made anew is read from its
 // start.
 func (v *view) read(prev string) error {
-	r := records{size: v.file.Size, at: parsePlace(prev)}
+	r := records{ctx: v.ctx, size: v.file.Size, at: parsePlace(prev)}
 	if r.at.Off > r.size {
 		r.at = place{}
 	}
@@ -96,6 +96,9 @@ func (v *view) read(prev string) error {
 			return v.ctx.Err()
 		}
 		data, at, err := r.next()
+		if err != nil && v.ctx.Err() != nil {
+			return v.ctx.Err()
+		}
 		if err != nil {
 			v.gap(err.Error(), "an undamaged copy of "+run.Name(path.Base(v.file.Name)))
 			break
@@ -114,7 +117,7 @@ func (v *view) read(prev string) error {
 func (v *view) take(data []byte, at int64) {
 	e := &v.event
 	ok := e.parse(data) && e.values(func(x *value) {
-		if x.meta != nil && v.hparams(x.meta, at) || !x.is {
+		if x.meta != nil && v.hparams(x.meta, at) || !x.is || len(v.obs.Samples) >= 2*maxSamples {
 			return
 		}
 		name, known := v.names[string(x.tag)]

@@ -1,7 +1,9 @@
 package tensorboard
 
 import (
+	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"io"
 )
@@ -15,6 +17,12 @@ const (
 	// images are larger, and they hold no scalar.
 	maxRecord = 16 << 20
 	piece     = 1 << 20 // bytes read at once
+
+	// maxBroken is how many bytes of records whose checksum is wrong are read before
+	// such a record is passed over whole: the next one could lie within it, and so
+	// could a thousand more.
+	maxBroken  = 1 << 30
+	maxDamaged = 4 << 30 // bytes that are searched for records in one look
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -43,6 +51,9 @@ type records struct {
 	damaged int   // stretches of bytes that are no records
 	firstAt int64 // where the first one begins
 	huge    int   // records that were too large to be read
+	broken  int64 // bytes of records whose checksum is wrong
+	passed  int64 // damaged bytes
+	ctx     context.Context
 }
 
 // next gives the data of the next whole record and where the record begins, nil
@@ -72,7 +83,10 @@ func (r *records) next() (data []byte, at int64, err error) {
 			return nil, 0, err
 		}
 		if checksum(rec[headLen:headLen+n]) != binary.LittleEndian.Uint32(rec[headLen+n:]) {
-			r.skip(1)
+			if r.broken += whole; r.broken < maxBroken {
+				whole = 1
+			}
+			r.skip(whole)
 			continue
 		}
 		r.at = place{Off: at + whole}
@@ -80,8 +94,11 @@ func (r *records) next() (data []byte, at int64, err error) {
 	}
 }
 
+var errDamaged = fmt.Errorf("it has more than %d GB of damaged bytes; what comes behind them was not read", maxDamaged>>30)
+
 // skip passes over damaged bytes.
 func (r *records) skip(n int64) {
+	r.passed += n
 	if !r.at.Lost {
 		if r.damaged++; r.damaged == 1 {
 			r.firstAt = r.at.Off
@@ -97,6 +114,12 @@ func (r *records) bytes(off int64, n int) ([]byte, error) {
 	}
 	if off+int64(n) > r.size {
 		return nil, nil
+	}
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.passed > maxDamaged {
+		return nil, errDamaged
 	}
 	want := min(int64(max(n, piece)), r.size-off)
 	if int64(cap(r.buf)) < want {

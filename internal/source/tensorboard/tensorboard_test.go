@@ -331,7 +331,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
 		read := func(size int, at place) (n int, end place) {
 			v := view{ctx: t.Context(), file: &File{}, obs: &run.Observation{Next: run.Cursor{}}, names: map[string]string{}}
-			r := records{r: strings.NewReader(string(b)), size: int64(size), at: at}
+			r := records{ctx: t.Context(), r: strings.NewReader(string(b)), size: int64(size), at: at}
 			for {
 				data, off, err := r.next()
 				if err != nil {
