@@ -9,10 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
 const (
@@ -27,9 +25,6 @@ const (
 
 // ErrBomb says that a compressed stream was not read to its end.
 var ErrBomb = fmt.Errorf("it unpacks to more than %d times its size, as no log does", maxRatio)
-
-// decoders are used again, since the window of each takes up to 128 MB.
-var decoders sync.Pool
 
 // Reader decodes one stream. It is read by one goroutine.
 type Reader struct {
@@ -120,15 +115,11 @@ func (r *Reader) decoder(br *bufio.Reader, depth int) (io.Reader, error) {
 	case Gzip:
 		return r.inner(newGunzip(br), depth)
 	case Zstd:
-		z, err := unzstd(br)
+		z, err := decoders.take(br)
 		if err != nil {
 			return nil, err
 		}
-		r.close = append(r.close, func() {
-			if z.Reset(nil) == nil {
-				decoders.Put(z)
-			}
-		})
+		r.close = append(r.close, func() { decoders.give(z) })
 		return r.inner(z, depth)
 	case UTF8BOM:
 		_, err := br.Discard(3)
@@ -137,13 +128,6 @@ func (r *Reader) decoder(br *bufio.Reader, depth int) (io.Reader, error) {
 		return newUTF16(br, enc == UTF16BE), nil
 	}
 	return br, nil
-}
-
-func unzstd(br io.Reader) (*zstd.Decoder, error) {
-	if z, ok := decoders.Get().(*zstd.Decoder); ok {
-		return z, z.Reset(br)
-	}
-	return zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
 // inner looks at what a decompressor gives; a stream that is cut within its
