@@ -13,7 +13,7 @@ import (
 
 // encoded gives a compressed or UTF-16 file decoded, once: where its growth
 // begins in the decoded stream cannot be told without reading it all again.
-func (l Log) encoded(f Opened, st run.Stream, info fs.FileInfo, prev string) (View, error) {
+func (l Log) encoded(ctx context.Context, f Opened, st run.Stream, info fs.FileInfo, prev string) (View, error) {
 	now := state{cur: tail.Cursor{Ident: Identity(info), Size: info.Size(), Line: info.Size(), Given: info.Size()}}
 	v := View{Next: now.String()}
 	if s := parseState(prev); prev != "" && s.cur.Ident == now.cur.Ident {
@@ -50,9 +50,11 @@ func (l Log) encoded(f Opened, st run.Stream, info fs.FileInfo, prev string) (Vi
 		return r, nil
 	}
 	if l.Last > 0 {
-		d := tail.NewReader(io.NewSectionReader(f, 0, info.Size()), l.Name)
+		d := tail.NewReader(io.NewSectionReader(patient{f, ctx}, 0, info.Size()), l.Name)
 		defer d.Close()
-		st.Offset, st.FirstLine = lastStart(d, l.Last)
+		if st.Offset, st.FirstLine = lastStart(d, l.Last); ctx.Err() != nil {
+			return View{}, ctx.Err()
+		}
 	}
 	v.Streams = append(v.Streams, st)
 	return v, nil

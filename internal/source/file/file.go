@@ -60,7 +60,7 @@ func open(ctx context.Context, ref string, opt source.Options, beside *source.Ki
 		if opt.Stdin == nil {
 			return nil, fmt.Errorf("file: -: there is no standard input: %w", source.ErrBadTarget)
 		}
-		s.stdin = &input{from: opt.Stdin, name: "-"}
+		s.stdin = newInput(opt.Stdin, "-")
 	} else if err := opt.Roots.Check(fixedPath(expand(ref))); err != nil {
 		return nil, err
 	} else if err := s.find(expand(ref)); err != nil {
@@ -216,7 +216,7 @@ func (s *logs) lookAll(ctx context.Context, since run.Cursor, obs *run.Observati
 			return err
 		}
 		p := filepath.Join(s.dir, filepath.FromSlash(name))
-		v, err := r.Look(Log{
+		v, err := r.Look(ctx, Log{
 			Name: name, Last: s.last, Max: Share(s.watch, len(names)), Folder: folderIn(s.roots, p),
 			Open: func() (Opened, error) { return s.roots.Open(p, ReadFlags) },
 		})

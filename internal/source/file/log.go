@@ -61,7 +61,7 @@ func (v *View) event(name, what string) {
 
 // Look looks at the file once. prev is the Next of the last look, "" at first. A
 // file that was seen before and is gone is no error.
-func (l Log) Look(prev string) (View, error) {
+func (l Log) Look(ctx context.Context, prev string) (View, error) {
 	f, err := l.Open()
 	if errors.Is(err, fs.ErrNotExist) && Followed(prev) {
 		return l.absent(prev)
@@ -88,12 +88,12 @@ func (l Log) Look(prev string) (View, error) {
 		if Archive(l.Name, head) != "" {
 			return View{Gaps: []run.Gap{*Opaque(l.Name, head)}}, nil
 		}
-		return l.encoded(f, st, info, prev)
+		return l.encoded(ctx, f, st, info, prev)
 	}
 	if isTar(head) || tail.IsBinary(head) && !holeThenText(f, head, info.Size()) {
 		return View{Gaps: []run.Gap{*Opaque(l.Name, head)}, Next: prev}, nil // again at each look, until it is text
 	}
-	return l.plain(f, st, info, prev)
+	return l.plain(ctx, f, st, info, prev)
 }
 
 func (l Log) stream(info fs.FileInfo) run.Stream {
@@ -114,7 +114,7 @@ func holeThenText(f Opened, head []byte, size int64) bool {
 }
 
 // plain gives the new bytes as they are, readable in segments.
-func (l Log) plain(f Opened, st run.Stream, info fs.FileInfo, prev string) (View, error) {
+func (l Log) plain(ctx context.Context, f Opened, st run.Stream, info fs.FileInfo, prev string) (View, error) {
 	s, v := parseState(prev), View{Took: map[string]string{}}
 	if err := l.arrive(f, info, &s, &v); err != nil {
 		return View{}, Reason("file", l.Name, err)
@@ -132,7 +132,7 @@ func (l Log) plain(f Opened, st run.Stream, info fs.FileInfo, prev string) (View
 		}
 	}
 	if prev == "" && l.Last > 0 && info.Size() > 0 {
-		c, err := l.lastLines(f, info)
+		c, err := l.lastLines(ctx, f, info)
 		if err != nil {
 			return View{}, Reason("file", l.Name, err)
 		}
@@ -154,8 +154,9 @@ func (l Log) plain(f Opened, st run.Stream, info fs.FileInfo, prev string) (View
 }
 
 // lastLines is the cursor before the last lines.
-func (l Log) lastLines(f Opened, info fs.FileInfo) (tail.Cursor, error) {
-	from, err := tail.LastLines(f, info.Size(), l.Last)
+func (l Log) lastLines(ctx context.Context, f Opened, info fs.FileInfo) (tail.Cursor, error) {
+	in := patient{f, ctx}
+	from, err := tail.LastLines(in, info.Size(), l.Last)
 	if err != nil {
 		return tail.Cursor{}, err
 	}
@@ -163,7 +164,7 @@ func (l Log) lastLines(f Opened, info fs.FileInfo) (tail.Cursor, error) {
 	if c, ok := f.(interface{ Lines(end int64) (int, error) }); ok {
 		before, err = c.Lines(from)
 	} else {
-		before, err = tail.CountLines(f, from)
+		before, err = tail.CountLines(in, from)
 	}
 	return tail.Cursor{Ident: Identity(info), Size: info.Size(), Line: from, Given: from, Number: before + 1}, err
 }
@@ -222,6 +223,20 @@ func (l Log) again(open func() (Opened, error), ident string) (Opened, error) {
 		err = fs.ErrNotExist
 	}
 	return nil, err
+}
+
+// patient reads until ctx ends.
+type patient struct {
+	io.ReaderAt
+	ctx context.Context
+}
+
+// ReadAt implements io.ReaderAt.
+func (p patient) ReadAt(b []byte, off int64) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return p.ReaderAt.ReadAt(b, off)
 }
 
 // body is what a stream's Open gives: it ends when the context does. Its parts

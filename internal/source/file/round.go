@@ -1,6 +1,7 @@
 package file
 
 import (
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -55,14 +56,14 @@ func (r *Round) Order(names []string) []string {
 }
 
 // Look looks at one log, unless another one took it as its older part.
-func (r *Round) Look(l Log) (View, error) {
+func (r *Round) Look(ctx context.Context, l Log) (View, error) {
 	if next, ok := r.took[l.Name]; ok {
 		return View{Next: next}, nil
 	}
 	if next, ok := r.Held[l.Name]; ok {
 		return View{Next: next}, nil
 	}
-	v, err := l.Look(r.Since[l.Name])
+	v, err := l.Look(ctx, r.Since[l.Name])
 	for base, next := range v.Took {
 		if r.took == nil {
 			r.took = map[string]string{}

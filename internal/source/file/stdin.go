@@ -19,6 +19,11 @@ import (
 // temporary file, which has no name by the time it is used.
 const maxMemory = 32 << 20
 
+// maxPiped bounds what is taken of a stream that may have no end.
+const maxPiped = 16 << 30
+
+var errEndless = fmt.Errorf("more than %d GB came and it has not ended", maxPiped>>30)
+
 // Traceback is text that the user pasted: an error without a log.
 func Traceback() *source.Kind {
 	return &source.Kind{
@@ -28,7 +33,7 @@ func Traceback() *source.Kind {
 			if opt.Stdin == nil {
 				return nil, fmt.Errorf("traceback: there is no standard input to read it from: %w", source.ErrBadTarget)
 			}
-			return &logs{last: opt.Last, stdin: &input{from: opt.Stdin, name: "traceback.txt"}}, nil
+			return &logs{last: opt.Last, stdin: newInput(opt.Stdin, "traceback.txt")}, nil
 		},
 	}
 }
@@ -37,11 +42,14 @@ func Traceback() *source.Kind {
 type input struct {
 	from io.Reader
 	name string
+	most int64 // bytes that are taken of it
 	text spool
 
 	result chan error // of the reading, once begun
 	err    error      // of what ended it before the end of the input
 }
+
+func newInput(r io.Reader, name string) *input { return &input{from: r, name: name, most: maxPiped} }
 
 func (in *input) observe(ctx context.Context, since run.Cursor, last int) (run.Observation, error) {
 	obs := run.Observation{At: time.Now(), Next: run.Cursor{in.name: "read"}}
@@ -97,7 +105,10 @@ func (in *input) readAll(ctx context.Context) error {
 		go func() {
 			d := tail.NewReader(in.from, in.name)
 			defer d.Close()
-			_, err := io.Copy(&in.text, d)
+			n, err := io.Copy(&in.text, io.LimitReader(d, in.most))
+			if err == nil && n == in.most {
+				err = errEndless
+			}
 			in.result <- err
 		}()
 	}

@@ -36,7 +36,7 @@ func (l *look) logs(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		l.log(name, paths[name], links[name], len(paths))
+		l.log(ctx, name, paths[name], links[name], len(paths))
 	}
 	l.leave(done)
 	if len(paths) > 0 || len(l.all) == 0 {
@@ -106,13 +106,13 @@ func (l *look) known() (map[string]string, map[string]openLog) {
 }
 
 // log looks at one log, through the process's own descriptor while it has one.
-func (l *look) log(name, path string, o openLog, n int) {
+func (l *look) log(ctx context.Context, name, path string, o openLog, n int) {
 	l.dirs = append(l.dirs, filepath.Dir(path))
 	_, prev, _ := strings.Cut(l.since["log "+name], "\n")
 	v, err := file.Log{
 		Name: name, Last: l.last, Max: file.Share(l.watch, n), Ended: len(l.all) == 0, Folder: file.FolderOf(path),
 		Open: func() (file.Opened, error) { return openEither(path, o) },
-	}.Look(prev)
+	}.Look(ctx, prev)
 	if err != nil {
 		l.gap(name, err.Error(), "a readable copy of "+run.Name(name))
 		v.Next = prev

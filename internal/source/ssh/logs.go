@@ -43,7 +43,7 @@ func (s *logs) Observe(ctx context.Context, since run.Cursor) (run.Observation, 
 	r := file.Round{Since: since, Held: file.Held(since, idents)}
 	var errs []error
 	for _, name := range r.Order(names) {
-		v, err := r.Look(s.log(name, len(names)))
+		v, err := r.Look(ctx, s.log(name, len(names)))
 		if err != nil {
 			errs = append(errs, s.reason(s.target.Address.String()+":"+s.dir+"/"+name, err))
 			v.Gaps = append(v.Gaps, run.Gap{What: name, Why: err.Error(), Ask: "a readable copy of " + run.Name(name)})
