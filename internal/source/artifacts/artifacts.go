@@ -7,11 +7,14 @@
 package artifacts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/trainmedic/trainmedic/internal/host"
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -91,8 +94,19 @@ type dir struct {
 // local is a folder of this machine.
 type local struct{ *os.Root }
 
-// Open implements file.Tree.
-func (l local) Open(name string) (file.Opened, error) { return l.OpenFile(name, file.ReadFlags, 0) }
+// Open implements file.Tree. What is no file may give bytes without end, or none
+// and no end.
+func (l local) Open(name string) (file.Opened, error) {
+	f, err := l.OpenFile(name, file.ReadFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, cmp.Or(err, error(&fs.PathError{Op: "open", Path: name, Err: syscall.ENXIO}))
+	}
+	return f, nil
+}
 
 // Over is the source of a run directory that lies elsewhere. A look of a watch
 // gives most bytes of logs and little more. The source closes the tree.

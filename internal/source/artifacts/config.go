@@ -12,13 +12,6 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source/artifacts/export"
 )
 
-// Bounds of what is read whole.
-const (
-	maxConfig   = 2 << 20
-	maxResource = 16 << 20
-	maxFacts    = 2000
-)
-
 func drop(*look, entry, string) bool { return true }
 
 // putWeights leaves saved tensors to the checkpoint package, and shows the text

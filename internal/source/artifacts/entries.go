@@ -14,9 +14,13 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source/file"
 )
 
-// maxExport bounds the size of an export of log entries that is put in order;
-// a larger one is read as it lies.
-const maxExport = 64 << 20
+// Bounds of an export of log entries that is put in order; one that has more bytes
+// is read as it lies.
+const (
+	maxExport  = 64 << 20
+	maxEntries = 300_000
+	maxTasks   = 20_000 // events of a pipeline's tasks
+)
 
 // entriesOf takes Cloud Logging entries. One a line and oldest first they are
 // the log as they are; newest first or as a JSON array (which is printed over
@@ -84,7 +88,7 @@ func (l *look) messages(e entry, t *export.Text, all []export.Entry, reversed bo
 			prefix = g.At.Format(time.RFC3339Nano) + " "
 		}
 		for _, text := range g.Texts {
-			b.add(t.Ref(g.Line), prefix, text)
+			b.add(t.Ref(g.Line), prefix, ends(text))
 			prefix = ""
 		}
 	}
@@ -116,16 +120,22 @@ func newestFirst(all []export.Entry) bool {
 // them whole. After an error what was read before it counts.
 func readEntries(text string, list bool) (all []export.Entry, tasks []*doc.Node, err error) {
 	err = split(text, list, func(raw []byte, line int) {
+		if len(all) == maxEntries {
+			return
+		}
 		n, err := doc.JSON(raw)
 		if err != nil || n.Kind != doc.Map {
 			return
 		}
 		n.Shift(line - 1)
 		all = append(all, export.NewEntry(n, raw))
-		if n.Get("jsonPayload", "pipelineName") != nil {
+		if len(tasks) < maxTasks && n.Get("jsonPayload", "pipelineName") != nil {
 			tasks = append(tasks, n)
 		}
 	})
+	if err == nil && len(all) == maxEntries {
+		err = fmt.Errorf("it has more than %d entries", maxEntries)
+	}
 	return all, tasks, err
 }
 
@@ -168,8 +178,19 @@ func split(text string, list bool, each func(raw []byte, line int)) error {
 func elasticLines(t *export.Text, stack, message *doc.Node) *lines {
 	b := &lines{}
 	if stack.Str() != "" {
-		b.add(t.Ref(stack.Line), "", stack.Str())
+		b.add(t.Ref(stack.Line), "", ends(stack.Str()))
 	}
-	b.add(t.Ref(message.Line), "", message.Str())
+	b.add(t.Ref(message.Line), "", ends(message.Str()))
 	return b
+}
+
+// maxMessage is how much of one message is taken, half from either end.
+const maxMessage = 1 << 20
+
+// ends is a text without its middle where it is too long.
+func ends(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	return s[:maxMessage/2] + "\n[…]\n" + s[len(s)-maxMessage/2:]
 }

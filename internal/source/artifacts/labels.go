@@ -1,10 +1,7 @@
 package artifacts
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -48,7 +45,7 @@ func (c *labelColumn) add(label string, ref run.Ref, features func(yield func(na
 		return
 	}
 	if len(c.values) < 100_000 || c.values[label] > 0 {
-		c.values[label]++
+		c.values[strings.Clone(label)]++ // the row's text is not kept with it
 	}
 	v, ok := parse(label)
 	c.numeric = c.numeric && ok
@@ -70,40 +67,27 @@ func (l *look) csvLabels(e entry) {
 	if !l.fresh(e) {
 		return
 	}
-	text, ok := l.text(e, 4*maxResource)
-	if !ok {
-		return
-	}
-	t := export.NewText(e.name, text)
-	r := csv.NewReader(strings.NewReader(text))
-	r.FieldsPerRecord, r.LazyQuotes = -1, true
-	if strings.HasSuffix(e.name, ".tsv") {
-		r.Comma = '\t'
-	}
-	header, err := r.Read()
-	at := column(header, l.opt.LabelColumn)
-	if err != nil || at < 0 {
-		return
-	}
-	c := newLabels(e.name, t.Ref(1))
-	for c.rows < maxRows {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
+	var c *labelColumn
+	at := -1
+	l.rows(e, maxSample, func(header, row []string, ref run.Ref) bool {
+		if c == nil {
+			c, at = newLabels(e.name, run.Ref{File: e.name, Line: 1}), column(header, l.opt.LabelColumn)
 		}
-		if err != nil || at >= len(row) {
-			continue
+		if at < 0 || at >= len(row) {
+			return at >= 0
 		}
-		line, _ := r.FieldPos(0)
-		c.add(row[at], t.Ref(line), func(yield func(string, string)) {
-			for i, cell := range row {
-				if i != at && i < len(header) {
+		c.add(row[at], ref, func(yield func(string, string)) {
+			for i, cell := range row[:min(len(row), len(header), maxColumns)] {
+				if i != at {
 					yield(header[i], cell)
 				}
 			}
 		})
+		return c.rows < maxRows
+	})
+	if at >= 0 {
+		l.labels = append(l.labels, *c)
 	}
-	l.labels = append(l.labels, *c)
 }
 
 // labelLines reads the label column of a JSONL sample.
@@ -111,10 +95,22 @@ func (l *look) labelLines(e entry) {
 	if !l.fresh(e) {
 		return
 	}
-	if text, ok := l.text(e, 4*maxResource); ok {
-		rows, _ := doc.JSONLines([]byte(text), maxRows)
-		l.jsonLabels(export.NewText(e.name, text), rows)
+	text, ok := l.text(e, maxSample)
+	if !ok {
+		return
 	}
+	c, offset := newLabels(e.name, run.Ref{File: e.name, Line: 1}), int64(0)
+	line := 0
+	for raw := range strings.Lines(text) {
+		line++
+		if n, err := doc.JSON([]byte(raw)); err == nil && n.Kind == doc.Map {
+			c.row(n, l.opt.LabelColumn, func(int) run.Ref { return run.Ref{File: e.name, Line: line, Offset: offset} })
+		}
+		if offset += int64(len(raw)); c.rows >= maxRows {
+			break
+		}
+	}
+	l.labels = append(l.labels, *c)
 }
 
 // Bounds of what is read of a Parquet sample.
@@ -185,20 +181,25 @@ func (l *look) hasLabel(n *doc.Node) bool {
 func (l *look) jsonLabels(t *export.Text, rows []*doc.Node) {
 	c := newLabels(t.Name, t.Ref(1))
 	for _, row := range rows {
-		v := row.Get(l.opt.LabelColumn)
-		ref := t.Ref(row.Line)
-		if v != nil {
-			ref = t.Ref(v.Line)
-		}
-		c.add(v.Str(), ref, func(yield func(string, string)) {
-			for _, f := range row.Members() {
-				if f.Key != l.opt.LabelColumn {
-					yield(f.Key, f.Str())
-				}
-			}
-		})
+		c.row(row, l.opt.LabelColumn, t.Ref)
 	}
 	l.labels = append(l.labels, *c)
+}
+
+// row takes a row of JSON; ref points at a line of it.
+func (c *labelColumn) row(row *doc.Node, label string, ref func(line int) run.Ref) {
+	v := row.Get(label)
+	at := ref(row.Line)
+	if v != nil {
+		at = ref(v.Line)
+	}
+	c.add(v.Str(), at, func(yield func(string, string)) {
+		for _, f := range row.Members() {
+			if f.Key != label {
+				yield(f.Key, f.Str())
+			}
+		}
+	})
 }
 
 // noteClasses remembers how many classes a configuration gives the model.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/artifacts/export"
 	"github.com/trainmedic/trainmedic/internal/source/file"
-	"github.com/trainmedic/trainmedic/internal/tail"
 )
 
 // drawer is where one kind of file goes. put may decline, and the next drawer
@@ -112,42 +110,6 @@ func (l *look) inCheckpoint(name string) bool {
 	return false
 }
 
-// head is the first bytes of a file, decoded.
-func (l *look) head(e entry) (string, error) {
-	f, err := l.open(e.name)()
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	d := tail.NewReader(f, e.name)
-	defer d.Close()
-	b := make([]byte, 4096)
-	n, _ := io.ReadFull(d, b)
-	return string(b[:n]), nil
-}
-
-// text is a whole small file, decoded. A file that is larger than limit is a
-// gap: half a document would be read wrongly.
-func (l *look) text(e entry, limit int64) (string, bool) {
-	f, err := l.open(e.name)()
-	if err != nil {
-		l.unreadable(e.name, err)
-		return "", false
-	}
-	defer f.Close()
-	d := tail.NewReader(f, e.name)
-	defer d.Close()
-	b, err := io.ReadAll(io.LimitReader(d, limit+1))
-	if err != nil {
-		l.gap(e.name, err.Error(), "an undamaged copy of "+run.Name(e.name))
-	}
-	if int64(len(b)) > limit {
-		l.gap(e.name, fmt.Sprintf("is larger than %d MB and was not read as a whole", limit>>20), "the part of it that matters, as a smaller file")
-		return "", false
-	}
-	return string(b), true
-}
-
 // fresh reports whether a file changed since the last look, and notes it.
 func (l *look) fresh(e entry) bool {
 	key, sign := "file "+e.name, fmt.Sprint(e.size, " ", e.mod.UnixNano())
@@ -167,7 +129,7 @@ func (l *look) unsettled(written time.Time) bool {
 
 // stream makes a file's text a stream of a kind.
 func (l *look) stream(e entry, kind string) {
-	v, err := l.round.Look(l.log(e.name, kind))
+	v, err := l.round.Look(l.ctx, l.log(e.name, kind))
 	if err != nil {
 		l.unreadable(e.name, err)
 		return

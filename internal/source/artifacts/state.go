@@ -133,6 +133,6 @@ func (l *look) elastic(e entry, t *export.Text, n *doc.Node) {
 	if msg.Str() == "" {
 		return
 	}
-	l.fact(key+".message", msg.Str(), t.Ref(msg.Line))
+	l.fact(key+".message", ends(msg.Str()), t.Ref(msg.Line))
 	l.logs = append(l.logs, elasticLines(t, stack, msg).stream(e, rank))
 }

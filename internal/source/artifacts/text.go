@@ -1,9 +1,7 @@
 package artifacts
 
 import (
-	"encoding/csv"
-	"errors"
-	"io"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -107,43 +105,39 @@ func hasMetric(header string) bool {
 	return false
 }
 
+// Bounds of what one look takes out of a CSV file.
+const (
+	maxColumns = 2000
+	maxValues  = 1 << 18
+)
+
 // metricsCSV reads a CSV logger's file. It is rewritten when a new metric
-// appears, so the rows that are known are counted, not their bytes.
+// appears, so the rows that are known are counted, not their bytes. Of very many
+// rows the next look reads on.
 func (l *look) metricsCSV(e entry) {
 	if !l.fresh(e) {
 		l.keepRows(e)
 		return
 	}
-	text, ok := l.text(e, maxResource)
-	if !ok {
-		return
-	}
-	t := export.NewText(e.name, text)
-	r := csv.NewReader(strings.NewReader(text))
-	r.FieldsPerRecord, r.TrimLeadingSpace, r.LazyQuotes = -1, true, true
-	if strings.HasSuffix(e.name, ".tsv") {
-		r.Comma = '\t'
-	}
-	header, err := r.Read()
-	if err != nil {
-		return
-	}
-	stepAt := column(header, "step", "global_step", "iteration", "iter", "trainer/global_step", "epoch")
-	seen, rows := atoi(l.since["rows "+e.name]), 0
-	for {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
+	seen, rows, stepAt := atoi(l.since["rows "+e.name]), 0, -1
+	l.rows(e, maxSample, func(header, row []string, at run.Ref) bool {
+		if rows == 0 {
+			stepAt = column(header, "step", "global_step", "iteration", "iter", "trainer/global_step", "epoch")
+			if len(header) > maxColumns {
+				l.gap("some columns of "+e.name, fmt.Sprintf("it has more than %d", maxColumns), "a file of the columns that matter")
+			}
 		}
-		if err != nil {
-			continue
+		if len(l.obs.Samples) >= maxValues {
+			l.obs.More = true
+			delete(l.obs.Next, "file "+e.name)
+			return false
 		}
 		if rows++; rows > seen {
-			line, _ := r.FieldPos(0)
-			l.metricsRow(header, row, stepAt, t.Ref(line))
+			l.metricsRow(header[:min(len(header), maxColumns)], row, stepAt, at)
 		}
-	}
-	l.obs.Next["rows "+e.name] = itoa(rows)
+		return true
+	})
+	l.obs.Next["rows "+e.name] = itoa(max(rows, seen))
 }
 
 func (l *look) keepRows(e entry) {

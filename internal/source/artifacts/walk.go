@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source/artifacts/export"
 	"github.com/trainmedic/trainmedic/internal/source/file"
 )
 
 // Bounds of the walk.
 const (
-	maxDepth   = 8
-	maxEntries = 20000
+	maxDepth = 8
+	maxFiles = 20000
+	maxNames = 1_000_000 // past maxFiles only for logs
 )
 
 // skipDirs hold nothing of the run itself.
@@ -56,6 +58,7 @@ type look struct {
 	classes  map[string]int // configuration keys that give the number of classes
 	round    file.Round
 	share    int64               // bytes that one stream may give
+	whole    int64               // bytes of the files that were read whole
 	wandb    map[string][]string // the W&B runs of a folder that count; see newest
 }
 
@@ -78,12 +81,17 @@ func (l *look) walk(ctx context.Context) error {
 			l.unreadable(name, err)
 			return nil
 		}
-		if seen++; seen > maxEntries {
-			l.gap(l.name, fmt.Sprintf("has more than %d files; the rest was not looked at", maxEntries), "the folder of this run alone")
+		if seen++; seen == maxFiles+1 {
+			l.gap(l.name, fmt.Sprintf("has more than %d files; of the rest only logs were looked at", maxFiles), "the folder of this run alone")
+		}
+		if seen > maxNames || len(l.entries) > 2*maxFiles {
 			return fs.SkipAll
 		}
 		if d.IsDir() {
 			return l.enter(name)
+		}
+		if seen > maxFiles && !export.IsLogName(name) {
+			return nil
 		}
 		l.add(name, d, own)
 		return nil

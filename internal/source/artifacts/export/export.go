@@ -47,7 +47,13 @@ type Found struct {
 	Files     []checkpoint.File // of a listing
 }
 
+// maxFound is how many things of a kind one export may tell.
+const maxFound = 20_000
+
 func (f *Found) fact(t *Text, line int, key, value string) {
+	if len(f.Facts) >= maxFound {
+		return
+	}
 	f.Facts = append(f.Facts, run.Fact{Key: key, Value: value, From: t.Ref(line)})
 }
 

@@ -24,6 +24,9 @@ var (
 func listing(t *Text) (f Found) {
 	dir := ""
 	for i, l := range t.Lines {
+		if len(f.Files) >= maxFound {
+			break
+		}
 		if m := lsGone.FindStringSubmatch(l); m != nil {
 			f.fact(t, i+1, "listing.missing", m[1])
 			continue

@@ -22,7 +22,9 @@ func ps(t *Text) (f Found) {
 		}
 		if p, ok := psRow(w, cols); ok {
 			p.Ref = t.Ref(i + 1)
-			f.Processes = append(f.Processes, p)
+			if len(f.Processes) < maxFound {
+				f.Processes = append(f.Processes, p)
+			}
 		}
 	}
 	return f
