@@ -5,6 +5,7 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ type Request struct {
 	Text    string // a pasted log or traceback, instead of a target
 	RunID   string // "": a new UUID
 	Options source.Options
+	// Partial says that a run which cannot be read before the deadline of the context
+	// is judged by what was read of it until then, and the rest is a gap.
+	Partial bool
 }
 
 // Result is the diagnosis and the case file behind it.
@@ -106,16 +110,33 @@ func (d *Doctor) look(ctx context.Context, r Request) (*casefile.File, *source.K
 	defer src.Close()
 	f := casefile.New(d.Book.Matcher)
 	f.Framework, f.Task = r.Options.Framework, r.Options.Task
+	reading, done := inTime(ctx, r.Partial)
+	defer done()
 	o := run.Observation{More: true}
 	for o.More { // a tracker gives millions of samples piece by piece
 		if o, err = src.Observe(ctx, o.Next); err != nil {
 			return nil, nil, "", err
 		}
-		if err := f.Add(ctx, o); err != nil {
+		if err := f.Add(reading, o); errors.Is(err, casefile.ErrNoTime) {
+			if o.More {
+				f.Gaps = append(f.Gaps, run.Gap{What: "the rest of what the trackers recorded", Why: err.Error(), Ask: "the metrics of the last steps"})
+			}
+			break
+		} else if err != nil {
 			return nil, nil, "", fmt.Errorf("diagnose: read %s: %w", r.Target, err)
 		}
 	}
 	return f, kind, ref, nil
+}
+
+// inTime gives three quarters of the time that is left to the reading; the rest is
+// for the judge.
+func inTime(ctx context.Context, partial bool) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok || !partial {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, end.Add(-time.Until(end)/4), casefile.ErrNoTime)
 }
 
 func (d *Doctor) now() func() time.Time {
