@@ -59,6 +59,7 @@ type args struct {
 	answers      mcp.InputResponses
 	requestState string
 	roots        source.Roots
+	partial      bool // a run that cannot be read in time is judged by what was read
 }
 
 func (a *args) read(req mcp.CallToolRequest) error {
@@ -93,6 +94,6 @@ func (a *args) options() source.Options {
 }
 
 func (a *args) request() diagnose.Request {
-	r := diagnose.Request{Target: a.Target, Text: a.Text, RunID: a.RunID, Options: a.options()}
+	r := diagnose.Request{Target: a.Target, Text: a.Text, RunID: a.RunID, Options: a.options(), Partial: a.partial}
 	return r
 }

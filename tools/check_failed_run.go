@@ -26,6 +26,7 @@ func runCheck(ctx context.Context, s *Server, a args) (any, error) {
 	if err := folder(a.OutDir); err != nil {
 		return nil, err
 	}
+	a.partial = true // what is missing is told
 	res, err := s.diagnose(ctx, a)
 	if err != nil {
 		return nil, err

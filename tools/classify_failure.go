@@ -17,6 +17,7 @@ func classifyFailure() *tool {
 		name: "classify_failure", title: "Classify a failure", result: "classify_failure",
 		doc: "Says which of 13 failure classes a run or a pasted error belongs to, with the lines that prove it, the chain from the root to the last symptom, and what was ruled out and why.",
 		run: func(ctx context.Context, s *Server, a args) (any, error) {
+			a.partial = true // what is missing is told
 			res, err := s.diagnose(ctx, a)
 			if err != nil {
 				return nil, err

@@ -79,6 +79,7 @@ func fetchTarget() *tool {
 }
 
 func runFetch(ctx context.Context, s *Server, a args) (any, error) {
+	a.partial = true // what is missing is told
 	res, err := s.look(ctx, a)
 	if err != nil {
 		return nil, err

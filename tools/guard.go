@@ -32,11 +32,7 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 		}
 		began, client := time.Now(), ctx
 		defer func() { s.note(client, t.name, time.Since(began), complaint(res)) }()
-		defer func() {
-			if p := recover(); p != nil {
-				res, err = failure(report.Failure{Kind: report.KindInternal, Message: fmt.Sprintf("%s: panic: %v", t.name, p), Ask: askReport}), nil
-			}
-		}()
+		defer t.answerPanic(&res, &err)
 		if f := t.reject(req); f != nil {
 			return failure(*f), nil
 		}
@@ -47,13 +43,16 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 		}
 		ctx, unbind := transport.Bound(ctx)
 		defer unbind()
+		ctx, cancel := context.WithTimeout(ctx, s.cfg.Deadline+t.patience(req))
+		defer cancel()
 		if !t.watches && !t.bare {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, s.cfg.Deadline)
-			defer cancel()
 			defer s.pulse(ctx, req)()
 		}
-		res, err = next(ctx, req)
+		if t.acts { // what is being done is not left alone
+			res, err = next(ctx, req)
+		} else {
+			res, err = s.within(ctx, t, func() (*mcp.CallToolResult, error) { return next(ctx, req) })
+		}
 		if err != nil {
 			return failure(s.explain(err)), nil
 		}

@@ -34,7 +34,8 @@ type Config struct {
 	ApprovalPage string // where a person may decide in a browser, "" for nowhere
 
 	Roots    source.Roots  // where files may be read and written; none means anywhere
-	Deadline time.Duration // of one call; 2 minutes when 0
+	Deadline time.Duration // of one call, beside what it waits for its client; 2 minutes when 0
+	Farewell time.Duration // how much later work that does not end is left alone; 5 seconds when 0
 	Pulse    time.Duration // between two notifications of progress while a run is read; 3 seconds when 0
 	NewID    func() string // of results that are kept; random UUIDs when nil
 }
@@ -75,6 +76,9 @@ A fix with an operation can be done by run_action. Only a person decides, outsid
 func New(cfg Config) *Server {
 	if cfg.Deadline == 0 {
 		cfg.Deadline = 2 * time.Minute
+	}
+	if cfg.Farewell == 0 {
+		cfg.Farewell = 5 * time.Second
 	}
 	if cfg.Pulse == 0 {
 		cfg.Pulse = 3 * time.Second

@@ -65,7 +65,9 @@ func newServer(t *testing.T, cfg tools.Config) *tools.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Sources, cfg.Version = sources.Kinds(), "test"
+	if cfg.Version = "test"; cfg.Sources == nil {
+		cfg.Sources = sources.Kinds()
+	}
 	if cfg.Doctor == nil {
 		cfg.Doctor = doctor{real: &diagnose.Doctor{Book: book, Sources: cfg.Sources}}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,12 +90,18 @@ func pattern(expr string) (*regexp.Regexp, error) {
 	if expr == "" {
 		return nil, nil
 	}
-	re, err := regexp.Compile(expr)
+	parsed, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
-		return nil, &badArgument{"match: " + err.Error(), `Give an RE2 expression: no lookaround and no backreferences; (?i) ignores case, \Q...\E quotes.`}
+		return nil, &badArgument{"match: " + redact.Clip(err.Error(), 200), `Give an RE2 expression: no lookaround and no backreferences; (?i) ignores case, \Q...\E quotes.`}
 	}
-	return re, nil
+	if prog, err := syntax.Compile(parsed.Simplify()); err != nil || len(prog.Inst) > maxPattern {
+		return nil, &badArgument{"match: the expression is too large", "Give a shorter one, with smaller counts in {}."}
+	}
+	return regexp.Compile(expr)
 }
+
+// maxPattern bounds what one line costs to match, in instructions.
+const maxPattern = 2000
 
 // open looks at the target without reading it.
 func (s *Server) open(ctx context.Context, a args) (source.Source, []run.Stream, error) {

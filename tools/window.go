@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/run"
@@ -92,7 +93,7 @@ func (w *window) skip(r io.Reader) (bool, error) {
 
 func (w *window) scan(ctx context.Context, r *bufio.Reader) error {
 	for !w.full {
-		if w.next.Line%4096 == 0 && ctx.Err() != nil {
+		if (w.match != nil || w.next.Line%4096 == 0) && ctx.Err() != nil { // one line may take an expression long
 			return ctx.Err()
 		}
 		text, n, err := nextLine(r)
@@ -131,6 +132,9 @@ func (w *window) take(text []byte, whole bool) {
 			return
 		}
 	}
+	if len(s) > maxKept { // far behind what is shown, so that no secret is cut before it is seen as one
+		s = strings.Clone(s[:maxKept])
+	}
 	if n := len(w.lines); n > 0 && w.lines[n-1].Text == s && whole {
 		w.lines[n-1].Repeats++
 		return
@@ -163,6 +167,9 @@ func (w *window) result() *LogLines {
 	}
 	return w.out
 }
+
+// maxKept is how many bytes of a line wait until it is known which lines are given.
+const maxKept = 8 * maxLineText
 
 // maxLine is how many bytes of one line are kept.
 const maxLine = 64 << 10
