@@ -21,6 +21,7 @@ import (
 
 func main() {
 	debug.SetGCPercent(30) // little memory beside a run that may need all of it
+	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)                            // a second interrupt ends the program at once
