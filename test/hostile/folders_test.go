@@ -38,9 +38,9 @@ func zipOf(n int, name string, content []byte) string {
 	z := zip.NewWriter(&b)
 	for i := range n {
 		w, _ := z.Create(fmt.Sprintf(name, i))
-		w.Write(content) //nolint:errcheck // into memory
+		w.Write(content)
 	}
-	z.Close() //nolint:errcheck // into memory
+	z.Close()
 	return b.String()
 }
 

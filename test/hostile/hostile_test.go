@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -148,10 +149,8 @@ func (o outcome) sound(t *testing.T, what string, exits ...int) {
 	if o.memory > maxMemory {
 		t.Errorf("%s: %d MB of memory, more than %d", what, o.memory>>10, maxMemory>>10)
 	}
-	for _, e := range exits {
-		if o.exit == e {
-			return
-		}
+	if slices.Contains(exits, o.exit) {
+		return
 	}
 	t.Errorf("%s: exit status %d, want one of %v: %.2000s", what, o.exit, exits, o.out)
 }

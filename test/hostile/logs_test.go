@@ -36,8 +36,8 @@ func lines(n int, format string) string {
 func packed(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	w.Write([]byte(text)) //nolint:errcheck // into memory
-	w.Close()             //nolint:errcheck // into memory
+	w.Write([]byte(text))
+	w.Close()
 	return b.String()
 }
 
@@ -47,9 +47,9 @@ func bomb(n int) string {
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	mb := bytes.Repeat([]byte("A"), 1<<20)
 	for range n {
-		w.Write(mb) //nolint:errcheck // into memory
+		w.Write(mb)
 	}
-	w.Close() //nolint:errcheck // into memory
+	w.Close()
 	return b.String()
 }
 
@@ -59,10 +59,10 @@ func zst(n int, tail string) string {
 	w, _ := zstd.NewWriter(&b, zstd.WithWindowSize(1<<27))
 	mb := bytes.Repeat([]byte("B"), 1<<20)
 	for range n {
-		w.Write(mb) //nolint:errcheck // into memory
+		w.Write(mb)
 	}
-	w.Write([]byte(tail)) //nolint:errcheck // into memory
-	w.Close()             //nolint:errcheck // into memory
+	w.Write([]byte(tail))
+	w.Close()
 	return b.String()
 }
 

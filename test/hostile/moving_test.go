@@ -151,15 +151,15 @@ func TestPiped(t *testing.T) {
 		{name: "a log of 500 MB", put: dash, once: true, stdin: piped(func(w io.Writer) {
 			part := strings.Repeat("loading shard of the data set from the object store\n", 20_000)
 			for range 500 {
-				io.WriteString(w, part) //nolint:errcheck // its reader may be gone
+				io.WriteString(w, part)
 			}
-			io.WriteString(w, oom) //nolint:errcheck // its reader may be gone
+			io.WriteString(w, oom)
 		}), want: found},
-		{name: "a gzip bomb", put: dash, once: true, stdin: piped(func(w io.Writer) { io.WriteString(w, bomb(1<<10)) }), want: `"primary_cause"`},           //nolint:errcheck // its reader may be gone
-		{name: "noise", put: dash, once: true, stdin: piped(func(w io.Writer) { io.WriteString(w, noise(5<<20)) }), want: `not a text log|"primary_cause"`}, //nolint:errcheck // its reader may be gone
+		{name: "a gzip bomb", put: dash, once: true, stdin: piped(func(w io.Writer) { io.WriteString(w, bomb(1<<10)) }), want: `"primary_cause"`},
+		{name: "noise", put: dash, once: true, stdin: piped(func(w io.Writer) { io.WriteString(w, noise(5<<20)) }), want: `not a text log|"primary_cause"`},
 		{name: "byte by byte", put: dash, once: true, stdin: piped(func(w io.Writer) {
 			for _, c := range []byte(steps(100) + oom) {
-				w.Write([]byte{c}) //nolint:errcheck // its reader may be gone
+				w.Write([]byte{c})
 			}
 		}), want: found},
 	})

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -19,7 +18,6 @@ import (
 
 // session is an MCP server that runs for the tests of one target.
 type session struct {
-	mu    sync.Mutex
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
@@ -61,7 +59,7 @@ func server(t *testing.T) *session {
 			t.Errorf("the server took %d MB of memory", kb>>10)
 		}
 		s.in.Close()
-		s.cmd.Wait() //nolint:errcheck // it is told to end
+		s.cmd.Wait()
 	})
 	s.ask(t, "initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`, maxWall)
 	fmt.Fprintln(s.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
