@@ -58,12 +58,12 @@ func TestMoving(t *testing.T) {
 	each(t, []target{
 		{name: "a log that grows at 100 MB a second", put: func(t *testing.T, dir string) string {
 			p := filepath.Join(dir, "a.log")
-			growing(t, p, 100<<20, 1<<30)
+			growing(t, p, 100<<20, 256<<20)
 			return p
 		}, want: found},
 		{name: "a log that grows at 500 MB a second", soak: true, put: func(t *testing.T, dir string) string {
 			p := filepath.Join(dir, "a.log")
-			growing(t, p, 500<<20, 20<<30)
+			growing(t, p, 500<<20, 6<<30)
 			return p
 		}, want: found, wall: 3 * time.Minute},
 		{name: "a log that is emptied and grows", put: func(t *testing.T, dir string) string {
@@ -155,7 +155,7 @@ func TestPiped(t *testing.T) {
 			}
 			io.WriteString(w, oom)
 		}), want: found},
-		{name: "a gzip bomb", put: dash, once: true, stdin: piped(func(w io.Writer) { io.WriteString(w, bomb(1<<10)) }), want: `"primary_cause"`},
+		{name: "a gzip bomb", put: dash, once: true, stdin: piped(func(w io.Writer) { io.WriteString(w, bomb(many(1<<10))) }), want: `"primary_cause"`},
 		{name: "noise", put: dash, once: true, stdin: piped(func(w io.Writer) { io.WriteString(w, noise(5<<20)) }), want: `not a text log|"primary_cause"`},
 		{name: "byte by byte", put: dash, once: true, stdin: piped(func(w io.Writer) {
 			for _, c := range []byte(steps(100) + oom) {
