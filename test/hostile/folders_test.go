@@ -114,6 +114,10 @@ func TestFolders(t *testing.T) {
 		{name: "a flight dump of marks", put: folder("nccl_trace_rank_0", func() string {
 			return "\x80\x04entries version pg_config" + strings.Repeat("(", 1<<20) + strings.Repeat("Nt", 1<<20) + "."
 		}), want: found},
+		{name: "a flight dump of one collective, millions of times", put: folder("nccl_trace_rank_0", func() string {
+			return "\x80\x04}\x94X\x09\x00\x00\x00pg_config}sh\x00X\x06\x00\x00\x00frames](" + strings.Repeat("h\x00", 600_000) + "esX\x07\x00\x00\x00entries](" + strings.Repeat("h\x00", 600_000) + "es."
+		}), want: found},
+		{name: "a flight dump of lists", put: folder("nccl_trace_rank_0", func() string { return "\x80\x04entries version pg_config" + strings.Repeat("]", 15<<20) + "." }), want: found},
 		{name: "a flight dump that holds itself", put: folder("nccl_trace_rank_0", func() string {
 			return "\x80\x04}\x94X\x07\x00\x00\x00entriesh\x00sX\x07\x00\x00\x00versionh\x00s."
 		}), want: found},

@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -67,6 +69,9 @@ func Read(name string, b []byte) (*Dump, error) {
 	}
 	var v any
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
+		if bytes.Count(b, []byte{','})+bytes.Count(b, []byte{'['})+bytes.Count(b, []byte{'{'}) > maxValues {
+			return nil, errTooMany
+		}
 		if err := json.Unmarshal(b, &v); err != nil {
 			return nil, err
 		}
@@ -84,7 +89,7 @@ func Read(name string, b []byte) (*Dump, error) {
 	if !ok {
 		return nil, errors.New("it holds no list of collectives")
 	}
-	for _, e := range entries.items {
+	for _, e := range entries.items[max(0, len(entries.items)-maxOps):] {
 		if e, ok := e.(*dict); ok {
 			d.ops = append(d.ops, readOp(e))
 		}
@@ -113,10 +118,20 @@ func plain(v any) any {
 	return v
 }
 
+// Bounds of what is made of a dump, in which one value may stand in many places.
+const (
+	maxOps    = 50_000
+	maxGroups = 10_000
+	maxRanks  = 100_000   // of a group
+	maxOfAll  = 2_000_000 // ranks of all groups
+	maxStack  = 300       // frames that are looked at
+	maxText   = 2_000     // bytes
+)
+
 func (d *dict) text(key string) string {
 	switch v := d.items[key].(type) {
 	case string:
-		return v
+		return v[:min(len(v), maxText)]
 	case int64:
 		return strconv.FormatInt(v, 10)
 	}
@@ -132,9 +147,10 @@ func (d *Dump) readGroups(root *dict) {
 	if all == nil {
 		return
 	}
-	for key, v := range all.items {
-		g, ok := v.(*dict)
-		if !ok {
+	ranks := 0
+	for _, key := range slices.Sorted(maps.Keys(all.items)) {
+		g, ok := all.items[key].(*dict)
+		if !ok || len(d.groups) >= maxGroups || ranks >= maxOfAll {
 			continue
 		}
 		x := group{desc: g.text("desc")}
@@ -156,11 +172,10 @@ func (d *Dump) readGroups(root *dict) {
 		if name == "" {
 			name = key
 		}
+		ranks += len(x.ranks)
 		d.groups[name] = x
 	}
 }
-
-const maxRanks = 100_000
 
 func readOp(e *dict) op {
 	o := op{state: e.text("state"), name: e.text("profiling_name"), sizes: spelled(e.items["input_sizes"])}
@@ -198,7 +213,7 @@ const maxFrames = 3
 func ownFrames(frames *list) string {
 	var own []string
 	first := ""
-	for _, v := range frames.items {
+	for _, v := range frames.items[:min(len(frames.items), maxStack)] {
 		f, ok := v.(*dict)
 		if !ok {
 			continue

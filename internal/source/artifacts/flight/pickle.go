@@ -69,10 +69,17 @@ const (
 
 var errCut = errors.New("the pickle breaks off")
 
+// maxValues is how many values a dump may have: some hundred for each of its
+// collectives, of which there are 2,000 unless the user says otherwise.
+const maxValues = 3_000_000
+
+var errTooMany = fmt.Errorf("it has more than %d values", maxValues)
+
 // pickle reads one pickle. All it makes is bounded by the length of the input.
 type pickle struct {
 	b     []byte
 	at    int
+	made  int // values
 	stack []any
 	memo  map[uint32]any
 }
@@ -91,10 +98,16 @@ func read(b []byte) (v any, err error) {
 		if err := p.step(op[0]); err != nil {
 			return nil, fmt.Errorf("at byte %d: %w", p.at, err)
 		}
+		if p.made > maxValues {
+			return nil, errTooMany
+		}
 	}
 }
 
-func (p *pickle) push(v any) { p.stack = append(p.stack, v) }
+func (p *pickle) push(v any) {
+	p.made++
+	p.stack = append(p.stack, v)
+}
 
 var errStack = errors.New("its stack is out of order")
 
