@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
@@ -61,7 +62,7 @@ func statusLine(line string, failed error) string {
 		return line
 	}
 	why := " | not on disk: " + clip(cause(failed), lineBytes-20)
-	return clip(line, lineBytes-len(why)) + why
+	return clip(line, max(1, lineBytes-utf8.RuneCountInString(why))) + why
 }
 
 // cause is what the system says of a file that cannot be written, and where an
