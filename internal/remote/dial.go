@@ -66,7 +66,13 @@ func (c Client) dial(ctx context.Context, s settings, depth int) (*native, error
 	defer stop()
 	sc, channels, requests, err := ssh.NewClientConn(conn, s.where(), &ssh.ClientConfig{
 		User: s.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(ring.signers...)},
-		HostKeyCallback: keys.verify, HostKeyAlgorithms: keys.algorithmsFor(),
+		HostKeyCallback: func(host string, addr net.Addr, key ssh.PublicKey) error {
+			if n.key == "" { // it is asked again when keys are made anew
+				n.key = ssh.FingerprintSHA256(key)
+			}
+			return keys.verify(host, addr, key)
+		},
+		HostKeyAlgorithms: keys.algorithmsFor(),
 	})
 	if err != nil {
 		conn.Close()
@@ -148,6 +154,7 @@ func (s *settings) asked() string { return Address{User: s.User, Host: s.alias}.
 type native struct {
 	client *ssh.Client
 	via    *native // the hop before, which ends with this
+	key    string  // the fingerprint of the host's key
 	done   chan struct{}
 	once   sync.Once
 }

@@ -2,7 +2,8 @@
 // one shell that lives as long, for all who look at it. It is a shell.Shell. A
 // host's key is always verified. What was cut is made anew at the next question,
 // after a while that grows from failure to failure; a question that was not
-// answered is asked again, for all of them only look.
+// answered is asked again, for it only looks; what changes something is sent
+// once (Script.Once).
 package remote
 
 import (
@@ -80,6 +81,7 @@ type Host struct {
 	failures int
 	again    time.Time // not before
 	way      string    // see Way
+	key      string    // see Key
 }
 
 // features are what a host's userland has.
@@ -96,6 +98,14 @@ func (h *Host) Way() string {
 	h.lock <- struct{}{}
 	defer h.release()
 	return h.way
+}
+
+// Key is the fingerprint of the host's key, which was verified; "" when the
+// system's ssh connects and has verified it, or when nothing is connected yet.
+func (h *Host) Key() string {
+	h.lock <- struct{}{}
+	defer h.release()
+	return h.key
 }
 
 // Close lets go of the host. The connection ends when nobody has used it for a
@@ -166,14 +176,20 @@ func (h *Host) drop() {
 
 // Script is what a host's POSIX shell is asked to run: in a subshell, with
 // nothing on standard input. Every word of it that comes from outside MUST have
-// gone through shell.Quote, and it MUST only look: it may be run twice.
+// gone through shell.Quote, and unless it says Once it MUST only look: it may be
+// run twice.
 type Script struct {
 	Text     string
 	Patience time.Duration // how long its answer may stand still, 0 for the client's
 	Most     int           // bytes of the answer, 0 for 64 MB
 	Long     bool          // it keeps others waiting: ask it beside them
 	Pack     bool          // the answer travels compressed where the host can; then its status is lost
+	Once     bool          // it changes something: it is never sent a second time
 }
+
+// ErrUnknown says that a script was sent once and not answered: it ran, or it did
+// not.
+var ErrUnknown = errors.New("the connection was cut after it was sent, so nobody knows whether it was done")
 
 // Answer is what a script printed.
 type Answer struct {
@@ -188,8 +204,8 @@ const (
 )
 
 // Ask runs a script on the host. Where the connection is cut under it, it is
-// asked once more on a new one. The error wraps a sentinel of source, or is the
-// context's.
+// asked once more on a new one, unless it says Once. The error wraps a sentinel of
+// source or ErrUnknown, or is the context's.
 func (h *Host) Ask(ctx context.Context, s Script) (Answer, error) {
 	s.Patience, s.Most = cmp.Or(s.Patience, h.client.Patience, usualPatience), cmp.Or(s.Most, maxAnswer)
 	var err error
@@ -206,6 +222,9 @@ func (h *Host) Ask(ctx context.Context, s Script) (Answer, error) {
 		var o *order
 		if o, err = l.run(ctx, text, s.Patience, s.Most); err == nil {
 			return o.answer(packed, s.Most)
+		}
+		if s.Once && !errors.Is(err, errUnsent) {
+			return Answer{}, fmt.Errorf("ssh: %s: %w: %w", h.address, ErrUnknown, err)
 		}
 		if !errors.Is(err, errBroken) {
 			return Answer{}, fmt.Errorf("ssh: %s: %w", h.address, err)
@@ -302,13 +321,13 @@ func (h *Host) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.way = s.system
+	h.way, h.key = s.system, ""
 	if h.way == "" {
 		var n *native
 		n, err = h.client.dial(ctx, s, 0)
 		switch {
 		case err == nil:
-			h.line = n
+			h.line, h.key = n, n.key
 		case errors.Is(err, errSystem):
 			h.way = "our own client could not log in"
 		default:

@@ -293,6 +293,46 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestOnce: what changes something is not sent again when the connection is cut
+// under it, and who sent it learns that.
+func TestOnce(t *testing.T) {
+	s, home := box(t)
+	host := connect(t, remote.Client{Home: home.Dir}, "box")
+	answers(t, host)
+	if key := host.Key(); !strings.HasPrefix(key, "SHA256:") {
+		t.Errorf("the host's key is %q", key)
+	}
+	dir := t.TempDir()
+	script := remote.Script{Once: true, Text: "echo once >>" + shell.Quote(dir+"/ran") + "; until [ -e " + shell.Quote(dir+"/cut") + " ]; do sleep 0.05; done"}
+	failed := make(chan error)
+	go func() {
+		_, err := host.Ask(context.Background(), script)
+		failed <- err
+	}()
+	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(10 * time.Millisecond) {
+		if b, err := os.ReadFile(filepath.Join(dir, "ran")); err == nil && len(b) > 0 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal("it does not run")
+		}
+	}
+	s.Cut()
+	if err := <-failed; !errors.Is(err, remote.ErrUnknown) {
+		t.Errorf("cut under it: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cut"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	answers(t, host)
+	if b, err := os.ReadFile(filepath.Join(dir, "ran")); err != nil || string(b) != "once\n" {
+		t.Errorf("it ran %q, %v", b, err)
+	}
+	s.Cut()
+	if a, err := host.Ask(t.Context(), remote.Script{Once: true, Text: "echo after"}); err == nil && string(a.Out) != "after\n" || err != nil && !errors.Is(err, remote.ErrUnknown) {
+		t.Errorf("on a connection that was cut before: %q, %v", a.Out, err)
+	}
+}
+
 // TestSilence: a network that drops everything is noticed, and got over.
 func TestSilence(t *testing.T) {
 	s, home := box(t)

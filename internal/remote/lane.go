@@ -71,6 +71,9 @@ func (k *kept) Write(p []byte) (int, error) {
 // errBroken says that a lane ended before it had answered.
 var errBroken = errors.New("the connection was cut")
 
+// errUnsent says that it had ended before anything was sent.
+var errUnsent = errors.New("nothing was sent")
+
 const (
 	maxComplaints = 4 << 10
 	helloPatience = 15 * time.Second
@@ -140,7 +143,7 @@ func (l *lane) send(o *order, script string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dead != nil {
-		return l.dead
+		return fmt.Errorf("%w: %w", errUnsent, l.dead)
 	}
 	if l.queue = append(l.queue, o); len(l.queue) == 1 {
 		l.timer = time.AfterFunc(o.patience, l.stalled)
