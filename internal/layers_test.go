@@ -29,7 +29,8 @@ var floors = []struct {
 	{6, "internal/failure/all", "internal/failure internal/failure/*", false},
 	{6, "internal/judge", "internal/failure internal/casefile internal/report internal/run", false},
 	{5, "internal/source/all", "internal/source internal/source/* internal/remote", false},
-	{5, "internal/gate/effect", "internal/gate internal/source/* internal/report internal/shell internal/source internal/checkpoint internal/redact internal/run", false},
+	{6, "internal/gate/effect", "internal/gate internal/source/* internal/report internal/shell internal/source internal/checkpoint internal/redact internal/run internal/gate/effect/far internal/remote internal/source/vertex/cloud", false},
+	{5, "internal/gate/effect/far", "internal/gate internal/remote internal/source/ssh internal/shell internal/source", false}, // nobody else may change a host
 	{5, "internal/gate/person", "internal/gate internal/source/process", false},
 	{5, "internal/failure/failuretest", "internal/failure internal/failure/all internal/casefile internal/report internal/run", false},
 	{5, "internal/failure/*", "internal/failure internal/casefile internal/report internal/run", false},
@@ -44,6 +45,7 @@ var floors = []struct {
 	{4, "internal/source/wandb", "internal/source internal/source/file internal/source/artifacts/doc internal/source/artifacts/wandblog internal/run", false},
 	{2, "internal/source/artifacts/doc", "internal/run internal/report", false},
 	{3, "internal/source/artifacts/*", "internal/gpu internal/host internal/source internal/source/artifacts/doc internal/decimal internal/tail internal/run internal/checkpoint internal/report", false},
+	{2, "internal/source/slurm/slurmtest", "", true}, // runs a cluster for tests
 	{3, "internal/source/ps", "internal/shell internal/source internal/host internal/redact internal/run", false},
 	{4, "internal/source/ssh", "internal/shell internal/host internal/remote internal/source internal/source/file internal/tail internal/run", false},
 	{3, "internal/source/*", "internal/shell internal/decimal internal/gpu internal/kernel internal/source internal/tail internal/host internal/run internal/checkpoint", false},

@@ -32,11 +32,12 @@ const (
 	ActionRequired ActionState = "approval_required"
 	ActionRefused  ActionState = "refused"
 	ActionFailed   ActionState = "failed"
+	ActionUnknown  ActionState = "unknown" // it was sent to a host, and nobody knows whether it was done
 )
 
 // ActionResult is the result of run_action. A refusal is an answer, not an error.
 type ActionResult struct {
-	State         ActionState `json:"state" jsonschema:"enum=done,enum=approval_required,enum=refused,enum=failed"`
+	State         ActionState `json:"state" jsonschema:"enum=done,enum=approval_required,enum=refused,enum=failed,enum=unknown"`
 	ApprovalID    string      `json:"approval_id"`
 	Digest        string      `json:"digest"`
 	ExpiresAt     string      `json:"expires_at"`
@@ -166,8 +167,11 @@ func (s *Server) execute(ctx context.Context, who, id string, again *gate.Propos
 		return refusal(rec, err)
 	}
 	res := &ActionResult{State: ActionDone, ApprovalID: rec.ID, Digest: rec.Short(), Result: rec.Outcome, MonitorID: out.Watch}
-	if rec.State == gate.Failed {
+	switch rec.State {
+	case gate.Failed:
 		res.State = ActionFailed
+	case gate.Interrupted:
+		res.State = ActionUnknown
 	}
 	if rec.Run != "" {
 		res.MonitorID = rec.Run

@@ -46,6 +46,9 @@ func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host
 		return nil, fmt.Errorf("%w: %w", gate.ErrNotWritten, err)
 	}
 	effects := &effect.Effects{Sources: watches.Sources, Dir: filepath.Dir(dir), Start: sources.Start}
+	if err := effects.Recall(); err != nil {
+		return nil, err
+	}
 	g, decider, err := gate.Open(dir, p, effects)
 	if err != nil {
 		return nil, err
@@ -53,7 +56,8 @@ func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host
 	for _, r := range g.Recovered() {
 		fmt.Fprintf(note, "trainmedic: %s %s: %s\n", r.Action, r.ID, r.Outcome)
 	}
-	watches.Remember, watches.Settle = effects.Remember, g.Settle
+	watches.Remember = func(ctx context.Context, s monitor.Seen) error { return effects.Remember(ctx, effect.Seen(s)) }
+	watches.Settle = g.Settle
 	ctx, stop := context.WithCancel(ctx)
 	o := &opened{Gate: g, stop: stop}
 	socket := &person.Socket{Decider: decider, Host: host}

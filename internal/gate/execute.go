@@ -12,6 +12,9 @@ import (
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
+// ErrUnknown says that nobody knows whether an action was done. It is not done again.
+var ErrUnknown = errors.New("unknown outcome")
+
 // doWithin bounds an action; it goes on when its client has gone.
 const doWithin = 5 * time.Minute
 
@@ -32,6 +35,9 @@ func (g *Gate) Execute(ctx context.Context, principal, id string, again *Proposa
 		return g.finish(p, Expired, Outcome{}, Refusal{"not_written", "it was not done, because its plan could not be written: " + err.Error()})
 	}
 	out, err := g.effects.Do(ctx, Permit{p})
+	if errors.Is(err, ErrUnknown) {
+		return g.finish(p, Interrupted, out, err)
+	}
 	if err != nil {
 		return g.finish(p, Failed, out, err)
 	}

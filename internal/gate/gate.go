@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -87,11 +88,11 @@ func (g *Gate) Propose(ctx context.Context, p Proposal) (Record, Ruling, error) 
 	if err != nil {
 		return Record{Action: p.Action}, Refuse, err
 	}
-	grants.Changed = found.Changed
+	grants.Changed = cmp.Or(found.Changed, grants.Changed)
 	ruling, why := Rule(p.Action, g.policy, grants)
 	pl.Record = Record{
 		ID: newID(), Instance: g.store.instance, Principal: line(p.Principal, 120), Action: p.Action, Run: line(p.Run, 200),
-		Target: line(p.Target, 300), Does: clean(found.Does), Changed: line(found.Changed, 300),
+		Target: line(p.Target, 300), Does: clean(found.Does), Changed: line(grants.Changed, 300),
 		Fix: line(p.Fix, 300), Validate: line(p.Validate, 300), Digest: digest, Same: same,
 		Lineage: hash(p.Action, found.Target.Lineage), State: Pending, Created: now.UTC(), Expires: now.Add(TTL).UTC(),
 	}
@@ -149,6 +150,9 @@ func (g *Gate) grants(a Action, lineage, same string, now time.Time) (Grants, er
 		}
 		if like && !r.Ran.IsZero() {
 			out.Tries++
+		}
+		if like && r.State == Interrupted {
+			out.Changed = "of an earlier try (" + r.ID + ") nobody knows whether it was done"
 		}
 	}
 	return out, nil

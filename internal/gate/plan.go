@@ -102,7 +102,7 @@ const (
 	Executing   State = "executing"
 	Done        State = "done"
 	Failed      State = "failed"
-	Interrupted State = "interrupted" // the server ended while it was done: nobody knows how far it came
+	Interrupted State = "interrupted" // the server ended, or the connection was cut, while it was done: nobody knows how far it came
 	Void        State = "void"        // the server ended before it was done: it was not
 )
 

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -62,7 +63,7 @@ func (w *Watch) GoOn(a Acted) {
 		c.Log = a.Run.Log()
 		w.src.Close()
 		w.src, w.ended = a.Run, a.Run.Done()
-		w.kind, w.ref = &source.Kind{Scheme: "file", Type: w.kind.Type}, a.Run.Log()
+		w.kind, w.ref = &source.Kind{Scheme: schemeOf(a.Run.Log()), Type: w.kind.Type, Place: hostOf}, a.Run.Log()
 		w.afresh()
 		w.check = c // only a run that goes on shows whether it helped
 	}
@@ -78,17 +79,39 @@ func (w *Watch) afresh() {
 	w.pace.reset()
 }
 
+// schemeOf is the scheme of a log that is named as a path, or on a host as
+// user@host:path.
+func schemeOf(log string) string {
+	if hostOf(log) == "" {
+		return "file"
+	}
+	return "ssh"
+}
+
+func hostOf(ref string) string {
+	host, _ := source.Split(ref)
+	return host
+}
+
 // remember has the process of the run remembered, so that it can be started again.
-func (w *Watch) remember() {
+func (w *Watch) remember(ctx context.Context) {
 	if w.m.Remember == nil || w.file.Value(run.FactState) == run.ProcessGone {
 		return
 	}
-	pid, _ := strconv.Atoi(w.file.Value(run.FactPID)) // 0 when only a log is known
+	s := Seen{Watch: w.name}
+	s.PID, _ = strconv.Atoi(w.file.Value(run.FactPID)) // 0 when only a log is known
+	far := w.kind.Scheme == "ssh" || w.kind.Scheme == "pid" || w.kind.Scheme == "proc" && strings.Contains(hostOf(w.ref), "@")
 	switch {
-	case pid > 0:
-		w.m.Remember(w.name, pid, nil)
-	case w.kind.Scheme == "file" && w.looks%rememberEvery == 0:
-		w.m.Remember(w.name, 0, []string{w.ref})
+	case s.PID > 0 && far:
+		s.Host = hostOf(w.ref)
+	case s.PID == 0 && w.looks%rememberEvery > 0: // to find who writes a log costs more
+	case s.PID == 0 && far:
+		s.Host, s.Log = source.Split(w.ref)
+	case s.PID == 0 && w.kind.Scheme == "file":
+		s.Log = w.ref
+	}
+	if s.PID > 0 || s.Log != "" {
+		w.m.Remember(ctx, s) //nolint:errcheck // a restart says that it is not known
 	}
 }
 

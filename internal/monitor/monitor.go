@@ -28,9 +28,17 @@ type Monitor struct {
 	Conclude func(f *casefile.File, target, runID string, kind *source.Kind, ref string) *report.Diagnosis
 
 	// Remember notes how the process of a watch was started, or that which writes
-	// its logs; Settle enters whether an action helped. Both may be nil.
-	Remember func(watch string, pid int, logs []string)
+	// its log; what it cannot see is tried again at a later look. Settle enters
+	// whether an action helped. Both may be nil.
+	Remember func(ctx context.Context, s Seen) error
 	Settle   func(action string, helped bool, what string) error
+}
+
+// Seen is what a watch knows of the run that it looks at.
+type Seen struct {
+	Watch, Host string // Host is "" for this machine
+	PID         int    // 0 when it knows only the log
+	Log         string
 }
 
 // Request names a run and says how to watch it. The zero value of what stands

@@ -144,7 +144,7 @@ func (m *Monitor) reopen(ctx context.Context, r Request, told *Told, c *check) (
 		return m.Open(ctx, r, told)
 	}
 	target := r.Target
-	r.Target = "file:" + c.Log
+	r.Target = schemeOf(c.Log) + ":" + c.Log
 	w, err := m.Open(ctx, r, told)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (w *Watch) Next(ctx context.Context) (*report.Update, error) {
 		return nil, err
 	}
 	if err == nil {
-		w.remember()
+		w.remember(ctx)
 	}
 	w.polls++
 	w.looks++

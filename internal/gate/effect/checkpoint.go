@@ -8,12 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/trainmedic/trainmedic/internal/checkpoint"
 	"github.com/trainmedic/trainmedic/internal/gate"
+	"github.com/trainmedic/trainmedic/internal/gate/effect/far"
 	"github.com/trainmedic/trainmedic/internal/run"
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
 // pointer is how a framework finds the newest checkpoint of a folder.
@@ -40,59 +43,93 @@ func iteration(name string) (string, bool) {
 var linkName = regexp.MustCompile(`(?i)^(?:checkpoint|ckpt|model)?[-_.]?(?:last|latest|newest|current)(?:[-_.](?:checkpoint|ckpt|model))?(?:\.(?:pt|pth|ckpt|bin|safetensors))?$`)
 
 // resolveRepoint wants a checkpoint that is proven whole, and a pointer beside it.
-func (e *Effects) resolveRepoint(_ context.Context, p gate.Proposal) (gate.Resolved, error) {
+func (e *Effects) resolveRepoint(ctx context.Context, p gate.Proposal) (gate.Resolved, error) {
 	to := p.Args.Checkpoint
 	if to == "" || !filepath.IsAbs(to) {
 		return gate.Resolved{}, cannot("bad_arguments", "repoint_checkpoint needs checkpoint: the absolute path of a complete one (fetch_target lists them)")
 	}
+	host := e.hostOf(p)
+	at, err := e.at(host)
+	if err != nil {
+		return gate.Resolved{}, err
+	}
+	defer at.Close()
+	who, err := at.Identity(ctx)
+	if err != nil {
+		return gate.Resolved{}, err
+	}
 	to = filepath.Clean(to)
-	if why := proven(to); why != "" {
+	fsys, err := at.Dir(ctx, filepath.Dir(to))
+	if err != nil {
+		return gate.Resolved{}, fmt.Errorf("effect: %w", err)
+	}
+	if why := proven(fsys, to); why != "" {
 		return gate.Resolved{}, cannot("not_complete", "%s", why)
 	}
-	ptr, err := pointerBeside(to)
+	ptr, err := pointerBeside(ctx, at, fsys, to)
 	if err != nil {
 		return gate.Resolved{}, err
 	}
 	if ptr.was == ptr.to {
 		return gate.Resolved{}, cannot("done_already", "%s points there already", ptr.path)
 	}
-	r := gate.Resolved{Changed: e.foreign(to)}
-	if now := filepath.Join(filepath.Dir(to), filepath.Base(ptr.was)); r.Changed == "" && proven(now) == "" {
+	r := gate.Resolved{Changed: e.foreign(host, to)}
+	if now := filepath.Join(filepath.Dir(to), filepath.Base(ptr.was)); r.Changed == "" && proven(fsys, now) == "" {
 		r.Changed = "what it points to now, " + now + ", is complete too: the run is rolled back or forward"
 	}
 	kind := "the file"
 	if ptr.link {
 		kind = "the link"
 	}
-	r.Target = gate.Target{Path: ptr.path, To: to, Prints: []string{ptr.was, ptr.to, strconv.FormatBool(ptr.link)}, Lineage: ptr.path}
+	r.Target = gate.Target{
+		Host: host, Path: ptr.path, To: to, Prints: append([]string{ptr.was, ptr.to, strconv.FormatBool(ptr.link)}, who...), Lineage: host + " " + ptr.path,
+	}
 	r.Does = []string{
-		fmt.Sprintf("make %s %s say %q instead of %q", kind, run.Name(ptr.path), ptr.to, ptr.was),
+		fmt.Sprintf("make %s %s%s say %q instead of %q", kind, run.Name(ptr.path), on(host), ptr.to, ptr.was),
 		"so that the next start goes on from " + run.Name(to) + ", which is complete; no checkpoint is deleted or written",
 	}
 	return r, nil
 }
 
-// foreign says that a checkpoint lies in no folder of a run that was watched here,
-// "" if it does: an agent may name any.
-func (e *Effects) foreign(path string) string {
+// hostOf is the host that a proposal is about, "" for this machine: that of the
+// run as it was remembered, or as the target names it.
+func (e *Effects) hostOf(p gate.Proposal) string {
+	if m, err := e.recall(p); err == nil {
+		return m.Host
+	}
+	kind, ref, err := e.Sources.Resolve(p.Target)
+	switch {
+	case err != nil || kind.Scheme == "file" || kind.Scheme == "artifacts":
+		return ""
+	case kind.Place != nil:
+		return kind.Place(ref)
+	}
+	host, _ := source.Split(ref)
+	return host
+}
+
+// foreign says that a checkpoint lies in no folder of a run that was watched
+// there, "" if it does: an agent may name any.
+func (e *Effects) foreign(host, path string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, m := range e.started {
-		if rel, err := filepath.Rel(m.dir, path); err == nil && filepath.IsLocal(rel) && m.dir != "/" {
+		if rel, err := filepath.Rel(m.Launch.Dir, path); err == nil && filepath.IsLocal(rel) && m.Launch.Dir != "/" && m.Host == host && m.kept == "" {
 			return ""
 		}
 	}
 	return path + " lies in the folder of no run that this server watched"
 }
 
-// proven says why a checkpoint is not proven whole, "" if it is.
-func proven(path string) string {
-	st, err := os.Lstat(path)
-	if err != nil || st.Mode()&fs.ModeSymlink != 0 {
+// proven says why a checkpoint in a folder is not proven whole, "" if it is.
+func proven(dir fs.FS, path string) string {
+	base := filepath.Base(path)
+	entries, err := fs.ReadDir(dir, ".")
+	i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == base })
+	if err != nil || i < 0 || entries[i].Type()&fs.ModeSymlink != 0 {
 		return path + " is not there, or is a link: name the checkpoint itself"
 	}
-	dir, base := filepath.Split(path)
-	for _, c := range checkpoint.Dir(siblings{os.DirFS(dir), base}) {
+	for _, c := range checkpoint.Dir(siblings{dir, base}) {
 		if filepath.Clean(c.Path) == base || strings.HasPrefix(base, filepath.Clean(c.Path)+"/") {
 			if c.Complete != nil && *c.Complete {
 				return ""
@@ -125,9 +162,9 @@ func (s siblings) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // pointerBeside finds the one pointer in the checkpoint's folder.
-func pointerBeside(to string) (*pointer, error) {
+func pointerBeside(ctx context.Context, at place, fsys fs.FS, to string) (*pointer, error) {
 	dir, base := filepath.Split(to)
-	entries, err := os.ReadDir(dir)
+	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, fmt.Errorf("effect: %w", err)
 	}
@@ -135,13 +172,13 @@ func pointerBeside(to string) (*pointer, error) {
 	for _, en := range entries {
 		path := filepath.Join(dir, en.Name())
 		if en.Type()&fs.ModeSymlink != 0 && linkName.MatchString(en.Name()) {
-			was, err := os.Readlink(path)
-			if err == nil && filepath.Base(was) == was || filepath.Dir(was) == filepath.Clean(dir) {
+			was, err := at.Readlink(ctx, path)
+			if err == nil && (filepath.Base(was) == was || filepath.Dir(was) == filepath.Clean(dir)) {
 				found = append(found, &pointer{path: path, link: true, was: was, to: base})
 			}
 		}
 		if name := pointerFiles[en.Name()]; name != nil && en.Type().IsRegular() {
-			b, err := os.ReadFile(path)
+			b, err := fs.ReadFile(fsys, en.Name())
 			text, ok := name(base)
 			if err == nil && ok && len(b) < 1000 {
 				found = append(found, &pointer{path: path, was: strings.TrimSpace(string(b)), to: text})
@@ -158,9 +195,20 @@ func pointerBeside(to string) (*pointer, error) {
 }
 
 // repoint changes the pointer in one step: a reader sees the old one or the new.
-func (e *Effects) repoint(_ context.Context, p gate.Permit) (gate.Outcome, error) {
+func (e *Effects) repoint(ctx context.Context, p gate.Permit) (gate.Outcome, error) {
 	t := p.Target()
 	was, to, link := t.Prints[0], t.Prints[1], t.Prints[2] == "true"
+	if t.Host != "" {
+		h, err := far.On(&e.hosts, t.Host)
+		if err != nil {
+			return gate.Outcome{}, err
+		}
+		defer h.Close()
+		if err := h.Point(ctx, t.Path, link, was, to); err != nil {
+			return gate.Outcome{}, err
+		}
+		return gate.Outcome{Text: fmt.Sprintf("%s on %s says %q now; it said %q", t.Path, t.Host, to, was)}, nil
+	}
 	tmp := t.Path + ".trainmedic-new"
 	err := os.Remove(tmp)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

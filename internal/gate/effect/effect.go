@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/gate"
-	"github.com/trainmedic/trainmedic/internal/shell"
+	"github.com/trainmedic/trainmedic/internal/remote"
 	"github.com/trainmedic/trainmedic/internal/source"
 )
 
-// Effects does the actions. It remembers how the runs that are watched were
-// started, in memory only: their environments hold secrets. It is safe for
-// concurrent use.
+// Effects does the actions, here and over SSH. It remembers how the runs that are
+// watched were started. It is safe for concurrent use.
 type Effects struct {
 	Sources source.Registry
-	Shell   shell.Shell   // where SLURM's programs are; this machine when nil
 	Grace   time.Duration // between SIGTERM and SIGKILL: a checkpoint may be on its way; 30 s when 0
-	Dir     string        // where logs and evidence go that have no place of their own
+	Dir     string        // where how runs were started is kept, and logs and evidence go that have no place of their own
 	Start   func(ctx context.Context, l source.Launch, opt source.Options) (source.Started, error)
 
+	hosts remote.Pool // its connections are not those of the sources, which only look
+
 	mu      sync.Mutex
-	started []*memory // oldest first
+	started []*memory          // oldest first
+	tried   map[Seen]time.Time // when it was looked last how a run of a host was started
 }
 
 // means is how one action is resolved and done.

@@ -1,84 +1,163 @@
 package effect
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"io"
-	"os"
+	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/trainmedic/trainmedic/internal/gate"
-	"github.com/trainmedic/trainmedic/internal/source/process"
+	"github.com/trainmedic/trainmedic/internal/gate/effect/far"
+	"github.com/trainmedic/trainmedic/internal/source"
 )
 
-// memory is how a run was started: what a restart has to be the same as.
+// memory is how a run was started: what a restart has to be the same as. Its
+// environment and its command hold secrets: it MUST NOT be told as it is.
 type memory struct {
-	run     string // the watch that saw it
-	who     process.Known
-	args    []string
-	env     []string
-	program string // the file that runs
-	dir     string
-	log     string // where its output goes, "" if that is no file
-	prints  []string
+	Run    string // the watch that saw it
+	Host   string // "" is this machine
+	PID    int
+	Start  string // with the PID the identity of the process
+	Launch far.Launch
+	Prints []string
+	Seen   time.Time
+
+	kept string // the file that it was read from, "" when this server saw it itself
 }
 
-// maxMemories bounds how many runs are remembered; the oldest go.
-const maxMemories = 1000
+// Seen is what a watch knows of the run that it looks at.
+type Seen struct {
+	Watch, Host string // Host is "" for this machine
+	PID         int    // 0 when it knows only the log
+	Log         string
+}
+
+const (
+	maxMemories  = 1000 // runs that are remembered; the oldest go
+	rememberTime = 20 * time.Second
+	tryAgain     = time.Minute // to look how a run was started that could not be seen
+)
 
 // Remember notes how a live process was started, for a restart of just that. A
-// watch calls it at each look; the first call of a process counts. pid is 0 where
-// the watch knows only logs: then who writes them is sought.
-func (e *Effects) Remember(run string, pid int, logs []string) {
-	for i := 0; pid == 0 && i < len(logs) && i < 4; i++ {
-		pid = process.Writer(logs[i])
+// watch calls it at each look; what is known already costs nothing. An error means
+// that it is not known, and the next looks try again.
+func (e *Effects) Remember(ctx context.Context, s Seen) error {
+	if !e.due(s) {
+		return nil
 	}
-	who, err := process.Know(pid)
-	if pid == 0 || err != nil || !who.Lives() {
-		return
+	ctx, cancel := context.WithTimeout(ctx, rememberTime)
+	defer cancel()
+	at, err := e.at(s.Host)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	if s.PID == 0 && s.Log != "" {
+		if s.PID, err = at.Writer(ctx, s.Log); err != nil {
+			return err
+		}
+	}
+	if s.PID == 0 {
+		return nil // nobody writes it now
+	}
+	who, err := at.Process(ctx, s.PID)
+	if gone(err) || err == nil && e.knows(s, who.Start) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m := &memory{Run: s.Watch, Host: s.Host, PID: who.PID, Start: who.Start, Seen: time.Now().UTC()}
+	if m.Launch, err = at.Launch(ctx, who.PID); err != nil {
+		return err
+	}
+	l := m.Launch
+	if there, err := lives(ctx, at, m.PID, m.Start); len(l.Args) == 0 || l.Env == nil || l.Program == "" || l.Dir == "" || !there {
+		return err // this user may not see it, or it ended meanwhile
+	}
+	if m.Prints, err = at.Prints(ctx, named(l.Program, l.Dir, l.Args)); err != nil {
+		return err
+	}
+	return e.keep(m)
+}
+
+// due says whether to look at all: a host is not asked at each look of a watch.
+func (e *Effects) due(s Seen) bool {
+	if s.Host == "" {
+		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if slices.ContainsFunc(e.started, func(m *memory) bool { return m.run == run && m.who.PID == who.PID && m.who.Start == who.Start }) {
-		return
+	if s.PID > 0 && slices.ContainsFunc(e.started, func(m *memory) bool { return m.Run == s.Watch && m.Host == s.Host && m.PID == s.PID && m.kept == "" }) {
+		return false
 	}
-	m := &memory{run: run, who: who, args: process.Args(pid), env: process.Environ(pid), program: process.Program(pid), dir: process.Cwd(pid)}
-	if len(m.args) == 0 || m.env == nil || m.program == "" || m.dir == "" || !who.Lives() {
-		return // this user may not see it, or it ended meanwhile
+	if e.tried == nil || len(e.tried) > maxMemories {
+		e.tried = map[Seen]time.Time{}
 	}
-	if path, info := process.Output(pid); info != nil {
-		m.log = path
+	if time.Since(e.tried[s]) < tryAgain {
+		return false
 	}
-	m.prints = prints(m.program, m.dir, m.args)
+	e.tried[s] = time.Now()
+	return true
+}
+
+func (e *Effects) knows(s Seen, start string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.ContainsFunc(e.started, func(m *memory) bool {
+		return m.Run == s.Watch && m.Host == s.Host && m.PID == s.PID && m.Start == start && m.kept == ""
+	})
+}
+
+// keep adds a memory, on disk too. One that an earlier server kept of the same
+// process gives way, but for the files as they were then.
+func (e *Effects) keep(m *memory) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.started = slices.DeleteFunc(e.started, func(o *memory) bool {
+		same := o.kept != "" && o.Run == m.Run && o.Host == m.Host && o.PID == m.PID && o.Start == m.Start
+		if same {
+			m.Prints = o.Prints
+		}
+		return same
+	})
 	if e.started = append(e.started, m); len(e.started) > maxMemories {
 		e.started = e.started[1:]
 	}
+	return e.write(m.Run)
 }
 
 // recall finds the newest run that a proposal means.
 func (e *Effects) recall(p gate.Proposal) (*memory, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	pid, _ := strconv.Atoi(strings.TrimPrefix(p.Target, "pid:")) // 0 when it is none
+	host, pid, _ := processOf(p.Target)
 	for _, m := range slices.Backward(e.started) {
-		if p.Run != "" && m.run == p.Run || pid > 0 && m.who.PID == pid {
+		if p.Run != "" && m.Run == p.Run || pid > 0 && m.PID == pid && m.Host == host {
 			return m, nil
 		}
 	}
-	return nil, cannot("not_remembered", "how this run was started is not known: it was not watched by this server while it lived (monitor_run remembers it), or it belongs to another user")
+	return nil, cannot("not_remembered", "how this run was started is not known: it was not watched by a server with actions while it lived (monitor_run remembers it), or it belongs to another user")
 }
 
-// maxPrinted is the largest file whose bytes are compared.
-const maxPrinted = 16 << 20
+// processOf is the host and the PID that a target names; ok is false when it names
+// none.
+func processOf(target string) (host string, pid int, ok bool) {
+	host, text := source.Split(strings.TrimPrefix(target, "pid:"))
+	pid, err := strconv.Atoi(text)
+	return host, pid, err == nil
+}
 
-// prints are the fingerprints of the program and of the files that the arguments
-// name: scripts and configurations. What a script imports is not among them.
-func prints(program, dir string, args []string) []string {
-	out := []string{print(program)}
+func gone(err error) bool { return errors.Is(err, source.ErrNotFound) }
+
+// named are the program and the files that the arguments name: scripts and
+// configurations, whose bytes have to stay. What a script imports is not among
+// them.
+func named(program, dir string, args []string) []string {
+	out := []string{program}
 	for _, a := range args[1:] {
 		if _, value, ok := strings.Cut(a, "="); ok && strings.HasPrefix(a, "-") {
 			a = value
@@ -86,8 +165,8 @@ func prints(program, dir string, args []string) []string {
 		if !filepath.IsAbs(a) {
 			a = filepath.Join(dir, a)
 		}
-		if st, err := os.Stat(a); err == nil && st.Mode().IsRegular() && textual[filepath.Ext(a)] {
-			out = append(out, print(a))
+		if textual[filepath.Ext(a)] {
+			out = append(out, a)
 		}
 	}
 	return out
@@ -97,27 +176,6 @@ func prints(program, dir string, args []string) []string {
 // checkpoint is not one, and changes as the run goes on.
 var textual = map[string]bool{
 	"": true, ".py": true, ".sh": true, ".bash": true, ".yaml": true, ".yml": true, ".json": true, ".toml": true, ".cfg": true, ".ini": true, ".ipynb": true, ".conf": true,
-}
-
-// print names the bytes of a file, or of a large one its size and time.
-func print(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return path + " cannot be read"
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return path + " cannot be read"
-	}
-	if st.Size() > maxPrinted {
-		return fmt.Sprintf("%s %d bytes of %d", path, st.Size(), st.ModTime().UnixNano())
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(f, maxPrinted+1)); err != nil {
-		return path + " cannot be read"
-	}
-	return path + " " + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // known are the prints of files that were there before, too, in the order and number

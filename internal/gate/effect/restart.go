@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,75 +11,143 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
+	"time"
 
 	"github.com/trainmedic/trainmedic/internal/gate"
+	"github.com/trainmedic/trainmedic/internal/gate/effect/far"
 	"github.com/trainmedic/trainmedic/internal/run"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/source/process"
 )
 
-// Bounds of a command that an agent gives: a person has to read it.
-const (
-	maxArgs    = 200
-	maxCommand = 8 << 10
-)
-
-func (e *Effects) resolveRestart(_ context.Context, p gate.Proposal) (gate.Resolved, error) {
+func (e *Effects) resolveRestart(ctx context.Context, p gate.Proposal) (gate.Resolved, error) {
 	m, err := e.recall(p)
 	if err != nil {
 		return gate.Resolved{}, err
 	}
-	args := m.args
-	var path string
+	args := m.Launch.Args
 	if p.Action == gate.RestartWith {
 		if err := readable(p.Args); err != nil {
 			return gate.Resolved{}, err
 		}
 		args = p.Args.Command
 	}
-	if path, err = program(args[0], m.dir, m.env); err != nil {
+	at, err := e.at(m.Host)
+	if err != nil {
 		return gate.Resolved{}, err
 	}
-	if st, err := os.Stat(m.dir); err != nil || !st.IsDir() {
-		return gate.Resolved{}, cannot("gone", "the folder where it worked is gone: %s", m.dir)
+	defer at.Close()
+	path, now, err := m.startable(ctx, at, args)
+	if err != nil {
+		return gate.Resolved{}, err
 	}
-	if m.who.Lives() {
-		return gate.Resolved{}, cannot("still_runs", "process %d of this run still runs; terminate it first, or let it be", m.who.PID)
+	who, err := at.Identity(ctx)
+	if err != nil {
+		return gate.Resolved{}, err
 	}
-	for _, again := range [][]string{m.args, args} {
-		if pid := running(again, m.dir); pid != 0 {
-			return gate.Resolved{}, cannot("still_runs", "the same command runs in the same folder as process %d", pid)
-		}
+	log, err := e.logOf(ctx, at, m)
+	if err != nil {
+		return gate.Resolved{}, err
 	}
-	now := prints(resolved(path), m.dir, args)
 	r := gate.Resolved{Target: gate.Target{
-		PID: m.who.PID, Start: m.who.Start, Command: args, Env: p.Args.Env, Dir: m.dir, Log: m.log, Path: path,
-		Prints: append(now, "environment "+digest(m.env)), Lineage: m.lineage(),
+		Host: m.Host, PID: m.PID, Start: m.Start, Command: args, Env: p.Args.Env, Dir: m.Launch.Dir, Log: log, Path: path,
+		Prints: append(append(slices.Clone(now), "environment "+digest(m.Launch.Env)), who...), Lineage: m.lineage(),
 	}}
-	r.Does = []string{"start, in " + run.Name(m.dir) + ":", "  " + process.Quote(args)}
+	r.Does = []string{"start, in " + run.Name(m.Launch.Dir) + on(m.Host) + ":", "  " + process.Quote(args)}
 	if p.Action == gate.Restart {
-		r.Changed = changed(m.prints, now)
-		r.Does = append(r.Does, fmt.Sprintf("the command, the folder and the environment (%d variables) of process %d, which has ended", len(m.env), m.who.PID))
+		r.Changed = cmp.Or(changed(m.Prints, now), m.doubt())
+		r.Does = append(r.Does, fmt.Sprintf("the command, the folder and the environment (%d variables) of process %d, which has ended", len(m.Launch.Env), m.PID))
 	} else {
-		r.Changed = changed(m.prints, known(m.prints, now))
-		r.Does = append(r.Does, "instead of: "+process.Quote(m.args), fmt.Sprintf("with the remembered environment (%d variables)", len(m.env)))
+		r.Changed = cmp.Or(changed(m.Prints, known(m.Prints, now)), m.doubt())
+		r.Does = append(r.Does, "instead of: "+process.Quote(m.Launch.Args), fmt.Sprintf("with the remembered environment (%d variables)", len(m.Launch.Env)))
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.Args.Env)) {
 		r.Does = append(r.Does, "  and "+run.Name(k)+"="+process.Quote([]string{p.Args.Env[k]}))
 	}
-	where := "a new log in " + e.logs()
-	if m.log != "" {
-		where = m.log
-	}
-	r.Does = append(r.Does, "its output is appended to "+where)
+	r.Does = append(r.Does, "its output is appended to "+cmp.Or(log, "a new log in "+e.logs()))
 	return r, nil
 }
 
+// on says where something is done, "" for this machine.
+func on(host string) string {
+	if host == "" {
+		return ""
+	}
+	return " on " + host
+}
+
+// doubt is why a memory alone is not enough, "" when this server saw the run.
+func (m *memory) doubt() string {
+	if m.kept == "" {
+		return ""
+	}
+	return "how it was started was kept by an earlier server in " + m.kept
+}
+
+// startable wants that a command can be started in the place of the run: its
+// program and the folder are there, and the run is not. It gives the program's
+// file, and the prints of what the command names.
+func (m *memory) startable(ctx context.Context, at place, args []string) (path string, now []string, err error) {
+	path, real, err := at.First(ctx, tried(args[0], m.Launch.Dir, m.Launch.Env))
+	if err != nil {
+		return "", nil, err
+	}
+	if path == "" || strings.HasPrefix(args[0], "-") {
+		return "", nil, cannot("gone", "no program %.80q is found with the run's own PATH%s", args[0], on(m.Host))
+	}
+	if there, err := at.IsDir(ctx, m.Launch.Dir); err != nil || !there {
+		return "", nil, cmp.Or(err, cannot("gone", "the folder where it worked is gone: %s%s", m.Launch.Dir, on(m.Host)))
+	}
+	if runs, err := lives(ctx, at, m.PID, m.Start); err != nil || runs {
+		return "", nil, cmp.Or(err, cannot("still_runs", "process %d of this run still runs%s; terminate it first, or let it be", m.PID, on(m.Host)))
+	}
+	for _, again := range [][]string{m.Launch.Args, args} {
+		if pid, err := at.Running(ctx, again, m.Launch.Dir); err != nil || pid != 0 {
+			return "", nil, cmp.Or(err, cannot("still_runs", "the same command runs in the same folder as process %d%s", pid, on(m.Host)))
+		}
+	}
+	now, err = at.Prints(ctx, named(real, m.Launch.Dir, args))
+	return path, now, err
+}
+
+// tried are the files that a command may mean with the run's own PATH.
+func tried(name, dir string, env []string) (out []string) {
+	if strings.ContainsRune(name, '/') {
+		out = []string{name}
+	} else {
+		for _, v := range env {
+			if path, ok := strings.CutPrefix(v, "PATH="); ok {
+				for _, d := range filepath.SplitList(path) {
+					out = append(out, filepath.Join(d, name))
+				}
+			}
+		}
+	}
+	for i, path := range out {
+		if !filepath.IsAbs(path) {
+			out[i] = filepath.Join(dir, path)
+		}
+	}
+	return out
+}
+
 // lineage is the same for each restart of one run, whatever it is changed to.
-func (m *memory) lineage() string { return m.dir + "\x00" + strings.Join(m.args, "\x00") }
+func (m *memory) lineage() string {
+	return m.Host + "\x00" + m.Launch.Dir + "\x00" + strings.Join(m.Launch.Args, "\x00")
+}
 
 func (e *Effects) logs() string { return filepath.Join(e.Dir, "logs") }
+
+// logOf is the file that a run that is started again writes to; "" is a new one
+// of this machine. On a host it has a name that is known before.
+func (e *Effects) logOf(ctx context.Context, at place, m *memory) (string, error) {
+	h, ok := at.(*far.Host)
+	if !ok || m.Launch.Output != "" {
+		return m.Launch.Output, nil
+	}
+	home, err := h.Home(ctx)
+	return fmt.Sprintf("%s/.local/state/trainmedic/logs/%s-%d.log", strings.TrimSuffix(home, "/"), filepath.Base(m.Launch.Args[0]), m.PID), err
+}
 
 // restart starts the command of the permit; the run outlives this process.
 func (e *Effects) restart(ctx context.Context, p gate.Permit) (gate.Outcome, error) {
@@ -87,12 +156,16 @@ func (e *Effects) restart(ctx context.Context, p gate.Permit) (gate.Outcome, err
 		return gate.Outcome{}, err
 	}
 	t := p.Target()
-	env := slices.Clone(m.env)
+	env := slices.Clone(m.Launch.Env)
 	for _, k := range slices.Sorted(maps.Keys(t.Env)) {
 		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, k+"=") })
 		env = append(env, k+"="+t.Env[k])
 	}
 	l := source.Launch{Args: t.Command, Path: t.Path, Dir: t.Dir, Env: env, LogDir: e.logs()}
+	if t.Host != "" {
+		l.Log = t.Log
+		return e.restartFar(ctx, m, l)
+	}
 	if st, err := os.Lstat(t.Log); err == nil && st.Mode().IsRegular() {
 		l.Log = t.Log
 	}
@@ -100,95 +173,33 @@ func (e *Effects) restart(ctx context.Context, p gate.Permit) (gate.Outcome, err
 	if err != nil {
 		return gate.Outcome{}, err
 	}
-	e.adopt(m, run, env, t)
-	return gate.Outcome{Text: fmt.Sprintf("started as process %d; its output goes to %s", run.PID(), run.Log()), Run: run, Watch: m.run}, nil
+	said := e.adopt(ctx, here{}, m, run, l)
+	return gate.Outcome{Text: fmt.Sprintf("started as process %d; its output goes to %s%s", run.PID(), run.Log(), said), Run: run, Watch: m.Run}, nil
 }
 
 // adopt remembers a run that was started here under the name of the one before
-// it. What is known of it is exact, however soon it ends.
-func (e *Effects) adopt(was *memory, run source.Started, env []string, t gate.Target) {
-	who, err := process.Know(run.PID())
-	if err != nil {
-		who = process.Known{PID: run.PID()}
-	}
+// it. What is known of it is exact, however soon it ends. It says what could not
+// be kept.
+func (e *Effects) adopt(ctx context.Context, at place, was *memory, run source.Started, l source.Launch) string {
+	_, log := source.Split(run.Log())
 	m := &memory{
-		run: was.run, who: who, args: t.Command, env: env, program: resolved(t.Path), dir: t.Dir, log: run.Log(),
-		prints: prints(resolved(t.Path), t.Dir, t.Command),
+		Run: was.Run, Host: was.Host, PID: run.PID(), Seen: time.Now().UTC(),
+		Launch: far.Launch{Args: l.Args, Env: l.Env, Program: l.Path, Dir: l.Dir, Output: log},
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.started = append(e.started, m)
-}
-
-// readable refuses a command that a person could not read as it is.
-func readable(a gate.Args) error {
-	all := slices.Clone(a.Command)
-	for k, v := range a.Env {
-		if k == "" || strings.ContainsAny(k, "=\x00") {
-			return cannot("bad_arguments", "env: %.40q is no name of a variable", k)
-		}
-		all = append(all, k, v)
+	if who, err := at.Process(ctx, m.PID); err == nil {
+		m.Start = who.Start
 	}
-	size := 0
-	for _, s := range all {
-		size += len(s)
-		if i := strings.IndexFunc(s, func(r rune) bool {
-			return !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
-		}); i >= 0 {
-			return cannot("bad_arguments", "command: %.60q holds a character that cannot be seen; put such text into a file", s)
-		}
+	_, real, err := at.First(ctx, []string{l.Path})
+	if err == nil {
+		m.Prints, err = at.Prints(ctx, named(real, l.Dir, l.Args))
 	}
-	switch {
-	case len(a.Command) == 0 || a.Command[0] == "":
-		return cannot("bad_arguments", "restart_with needs command: the whole command as a list of words")
-	case len(all) > maxArgs || size > maxCommand:
-		return cannot("bad_arguments", "command: %d words of %d bytes are more than a person reads; put them into a file", len(all), size)
+	if err == nil {
+		err = e.keep(m)
 	}
-	return nil
-}
-
-// program finds the file of a command as the run's own shell would.
-func program(name, dir string, env []string) (string, error) {
-	var tried []string
-	if strings.ContainsRune(name, '/') {
-		tried = []string{name}
-	} else {
-		for _, v := range env {
-			if path, ok := strings.CutPrefix(v, "PATH="); ok {
-				for _, d := range filepath.SplitList(path) {
-					tried = append(tried, filepath.Join(d, name))
-				}
-			}
-		}
+	if err != nil {
+		return fmt.Sprintf(" (for a restart of it nothing was kept: %v)", err)
 	}
-	for _, path := range tried {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode().Perm()&0o111 != 0 {
-			return path, nil
-		}
-	}
-	return "", cannot("gone", "no program %.80q is found with the run's own PATH", name)
-}
-
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
-}
-
-// running is a process with that command line in that folder, 0 if there is none.
-func running(args []string, dir string) int {
-	for _, pid := range process.All() {
-		if slices.Equal(process.Args(pid), args) && process.Cwd(pid) == dir {
-			if k, err := process.Know(pid); err == nil && k.Lives() {
-				return pid
-			}
-		}
-	}
-	return 0
+	return ""
 }
 
 func digest(values []string) string {

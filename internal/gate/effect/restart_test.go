@@ -24,7 +24,7 @@ func TestARunIsStartedAgainAsItWas(t *testing.T) {
 	j := start(t, "echo ready $RUN_COLOR in $(pwd); while :; do sleep 600; done\n")
 	p := gate.Proposal{Run: "w1", Target: j.target(), Action: gate.Restart}
 	b.refused(p, "not_remembered")
-	b.effects.Remember("w1", j.Process.Pid, nil)
+	b.remember("w1", j.Process.Pid)
 	b.refused(p, "still_runs")
 	j.kill(t)
 	if err := os.Remove(j.log); err != nil { // so that what it says is new
@@ -54,7 +54,7 @@ func TestARunIsStartedAgainAsItWas(t *testing.T) {
 func TestAScriptThatChangedAsksAPerson(t *testing.T) {
 	b := newBench(t, &effect.Effects{})
 	j := start(t, waits)
-	b.effects.Remember("w1", j.Process.Pid, nil)
+	b.remember("w1", j.Process.Pid)
 	j.kill(t)
 	p := gate.Proposal{Run: "w1", Action: gate.Restart, Principal: "agent"}
 	script := filepath.Join(j.dir, "train.sh")
@@ -80,7 +80,7 @@ func TestAScriptThatChangedAsksAPerson(t *testing.T) {
 func TestACommandThatWasChangedAsks(t *testing.T) {
 	b := newBench(t, &effect.Effects{})
 	j := start(t, waits)
-	b.effects.Remember("w1", j.Process.Pid, nil)
+	b.remember("w1", j.Process.Pid)
 	j.kill(t)
 	p := gate.Proposal{Run: "w1", Action: gate.RestartWith}
 	for _, bad := range []gate.Args{
@@ -117,7 +117,7 @@ func TestACommandThatWasChangedAsks(t *testing.T) {
 func TestTheWriterOfALogIsRemembered(t *testing.T) {
 	b := newBench(t, &effect.Effects{})
 	j := start(t, "echo ready; while :; do sleep 600; done\n")
-	b.effects.Remember("w1", 0, []string{j.log})
+	b.sees(effect.Seen{Watch: "w1", Log: j.log})
 	j.kill(t)
 	if _, out := b.done(gate.Proposal{Run: "w1", Target: "file:" + j.log, Action: gate.Restart}, gate.Allow); out.Run.Log() != j.log {
 		t.Error(out.Run.Log())

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -21,10 +19,21 @@ const (
 	killWait   = 5 * time.Second
 )
 
-func (e *Effects) resolveTerminate(_ context.Context, p gate.Proposal) (gate.Resolved, error) {
-	who, err := e.live(p)
-	if err != nil {
-		return gate.Resolved{}, err
+func (e *Effects) resolveTerminate(ctx context.Context, p gate.Proposal) (gate.Resolved, error) {
+	host, pid, ok := processOf(p.Target)
+	start := ""
+	if m, err := e.recall(p); err == nil && (p.Run != "" || !ok) {
+		host, pid, start, ok = m.Host, m.PID, m.Start, true
+	}
+	if !ok {
+		return gate.Resolved{}, cannot("bad_target", "which process this run is is not known; name it as pid:N")
+	}
+	if host != "" {
+		return e.resolveTerminateFar(ctx, host, pid, start)
+	}
+	who, err := process.Know(pid)
+	if err != nil || !who.Lives() || start != "" && who.Start != start {
+		return gate.Resolved{}, cannot("gone", "there is no process %d (any more)", pid)
 	}
 	if who.PID <= 1 || process.Above(os.Getpid())[who.PID] {
 		return gate.Resolved{}, cannot("own_process", "process %d is this server, or started it", who.PID)
@@ -53,28 +62,12 @@ func (e *Effects) resolveTerminate(_ context.Context, p gate.Proposal) (gate.Res
 
 func (e *Effects) grace() time.Duration { return cmp.Or(e.Grace, usualGrace) }
 
-// live finds the live process that a proposal means.
-func (e *Effects) live(p gate.Proposal) (process.Known, error) {
-	pid, err := strconv.Atoi(strings.TrimPrefix(p.Target, "pid:"))
-	if m, found := e.recall(p); found == nil && (p.Run != "" || err != nil) {
-		if !m.who.Lives() {
-			return m.who, cannot("gone", "process %d has ended already", m.who.PID)
-		}
-		return m.who, nil
-	}
-	if err != nil {
-		return process.Known{}, cannot("bad_target", "which process this run is is not known; name it as pid:N")
-	}
-	who, err := process.Know(pid)
-	if err != nil || !who.Lives() {
-		return who, cannot("gone", "there is no process %d (any more)", pid)
-	}
-	return who, nil
-}
-
 // terminate asks the processes of the permit to end, and ends those that do not.
 func (e *Effects) terminate(ctx context.Context, p gate.Permit) (gate.Outcome, error) {
 	t := p.Target()
+	if t.Host != "" {
+		return e.terminateFar(ctx, t)
+	}
 	who := process.Known{PID: t.PID, Start: t.Start}
 	family := members(who, t.Group)
 	if !who.Lives() {
@@ -83,14 +76,14 @@ func (e *Effects) terminate(ctx context.Context, p gate.Permit) (gate.Outcome, e
 	if err := signal(family, t.Group, syscall.SIGTERM); err != nil {
 		return gate.Outcome{}, fmt.Errorf("process %d: %w", t.PID, err)
 	}
-	if gone(ctx, family, e.grace()) {
+	if ended(ctx, family, e.grace()) {
 		return gate.Outcome{Text: fmt.Sprintf("process %d and %d below it ended after SIGTERM", t.PID, len(family)-1)}, nil
 	}
 	left := slices.DeleteFunc(family, func(k process.Known) bool { return !k.Lives() })
 	if err := signal(left, t.Group, syscall.SIGKILL); err != nil {
 		return gate.Outcome{}, fmt.Errorf("process %d: %w", t.PID, err)
 	}
-	if !gone(ctx, left, killWait) {
+	if !ended(ctx, left, killWait) {
 		return gate.Outcome{}, fmt.Errorf("process %d is still there after SIGKILL: it waits in the kernel, as for a disk or a GPU that does not answer", t.PID)
 	}
 	return gate.Outcome{Text: fmt.Sprintf("process %d did not end within %.0f s of SIGTERM; %d were ended with SIGKILL", t.PID, e.grace().Seconds(), len(left))}, nil
@@ -138,8 +131,8 @@ func signal(family []process.Known, group int, sig syscall.Signal) error {
 	return first
 }
 
-// gone waits until none lives any more.
-func gone(ctx context.Context, family []process.Known, atMost time.Duration) bool {
+// ended waits until none lives any more.
+func ended(ctx context.Context, family []process.Known, atMost time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
 	t := time.NewTicker(lookEvery)
