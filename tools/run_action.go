@@ -120,7 +120,7 @@ func (s *Server) proposal(ctx context.Context, who string, a args) (*gate.Propos
 			return nil, err
 		}
 		plan = got
-		p.Target, p.NoFix = plan.Target, p.NoFix || plan.NoFix
+		p.Target, p.Project, p.Region, p.NoFix = plan.Target, plan.Project, plan.Region, p.NoFix || plan.NoFix
 	case a.FixID != "":
 		res, err := s.look(ctx, a)
 		if err != nil {

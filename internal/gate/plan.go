@@ -16,6 +16,8 @@ type Proposal struct {
 	Principal string // who proposes it
 	Run       string // the watch of the run, "" when it has none
 	Target    string // the run as the tools take it: "pid:12", "slurm:7", a path
+	Project   string // of a job in a cloud, as its watch has it; "" for the usual one
+	Region    string
 	Action    Action
 	Args      Args
 	Fix       string // what the plan of the diagnosis says that it does, "" when it is not of a plan

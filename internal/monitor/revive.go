@@ -156,6 +156,8 @@ func (m *Monitor) reopen(ctx context.Context, r Request, told *Told, c *check) (
 // Plan is what may be done about the run of a watch.
 type Plan struct {
 	Target         string
+	Project        string // of a job in a cloud, as the watch has it
+	Region         string
 	NoFix          bool
 	Fixes          []report.Fix // none while the run goes on
 	BestCheckpoint *string
@@ -168,7 +170,7 @@ func (d *Desk) Plan(id string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Target: s.req.Target, NoFix: s.req.NoFix}
+	p := Plan{Target: s.req.Target, Project: s.req.Options.Project, Region: s.req.Options.Region, NoFix: s.req.NoFix}
 	var g report.Diagnosis
 	if _, err := os.Stat(filepath.Join(s.dir, report.WatchArtifact)); err != nil {
 		return p, nil

@@ -38,6 +38,7 @@ var all = map[gate.Action]means{
 	gate.Terminate:     {(*Effects).resolveTerminate, (*Effects).terminate},
 	gate.Repoint:       {(*Effects).resolveRepoint, (*Effects).repoint},
 	gate.FetchEvidence: {(*Effects).resolveFetch, (*Effects).fetch},
+	gate.CancelVertex:  {(*Effects).resolveVertex, (*Effects).cancelVertex},
 	gate.CancelSLURM:   {(*Effects).resolveJob, (*Effects).job},
 	gate.RequeueSLURM:  {(*Effects).resolveJob, (*Effects).job},
 }

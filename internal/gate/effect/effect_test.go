@@ -248,9 +248,8 @@ func TestEvidenceIsFetched(t *testing.T) {
 	b.refused(gate.Proposal{Target: "", Action: gate.FetchEvidence}, "bad_target")
 }
 
-func TestWhatIsNotSupportedYetSaysSo(t *testing.T) {
+func TestWhatIsNoActionIsNotDone(t *testing.T) {
 	b := newBench(t, &effect.Effects{})
-	b.refused(gate.Proposal{Target: "vertex-training:1", Action: gate.CancelVertex}, "not_supported")
 	b.refused(gate.Proposal{Target: "pid:1", Action: "format_disk"}, "no_such_action")
 	if _, err := b.effects.Do(t.Context(), gate.Permit{}); err == nil {
 		t.Error("a permit that nobody gave is taken")

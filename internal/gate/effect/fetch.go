@@ -31,7 +31,7 @@ func (e *Effects) resolveFetch(_ context.Context, p gate.Proposal) (gate.Resolve
 		return gate.Resolved{}, cannot("too_many", "%d folders lie in %s; a person may clear it", len(had), filepath.Join(e.Dir, "evidence"))
 	}
 	return gate.Resolved{
-		Target: gate.Target{Path: kind.Scheme + ":" + ref, To: filepath.Join(e.Dir, "evidence"), Lineage: p.Target},
+		Target: gate.Target{Path: kind.Scheme + ":" + ref, To: filepath.Join(e.Dir, "evidence"), Lineage: p.Target, Prints: []string{p.Project, p.Region}},
 		Does:   []string{"copy the logs of " + run.Name(p.Target) + " into a new folder in " + filepath.Join(e.Dir, "evidence"), "nothing of the run is changed"},
 	}, nil
 }
@@ -42,7 +42,7 @@ func (e *Effects) fetch(ctx context.Context, p gate.Permit) (gate.Outcome, error
 	if err != nil {
 		return gate.Outcome{}, err
 	}
-	src, err := kind.Open(ctx, ref, source.Options{})
+	src, err := kind.Open(ctx, ref, source.Options{Project: p.Proposal().Project, Region: p.Proposal().Region})
 	if err != nil {
 		return gate.Outcome{}, err
 	}

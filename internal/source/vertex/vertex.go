@@ -65,6 +65,10 @@ func open(ref string, opt source.Options, collection string) (source.Source, err
 	if err != nil {
 		return nil, err
 	}
+	return openNamed(n, opt, collection)
+}
+
+func openNamed(n name, opt source.Options, collection string) (*job, error) {
 	if other(n.project, opt.Project) || n.region != "" && opt.Region != "" && n.region != opt.Region {
 		return nil, &source.Advice{
 			Err: fmt.Errorf("vertex: the name is of project %s in %s, the flags say %s %s: %w", n.project, cmp.Or(n.region, "no region"), opt.Project, opt.Region, source.ErrBadTarget),

@@ -50,7 +50,7 @@ func (c *Client) advice(r request, st *status.Status) (ask string, kind error) {
 	case codes.Unauthenticated:
 		return "The credentials are expired or revoked. " + askLogin, source.ErrDenied
 	case codes.PermissionDenied:
-		return c.denied(st, logs), source.ErrDenied
+		return c.denied(r.verb, st, logs), source.ErrDenied
 	case codes.NotFound:
 		return fmt.Sprintf("Check the id, the project (%s) and the region (%s): a job is found only in its own. To list: %s", c.Project, c.Region, c.List(collection(r.verb+r.name))), source.ErrNotFound
 	case codes.InvalidArgument:
@@ -67,7 +67,7 @@ func (c *Client) advice(r request, st *status.Status) (ask string, kind error) {
 }
 
 // denied reads which of the many refusals it is.
-func (c *Client) denied(st *status.Status, logs bool) string {
+func (c *Client) denied(verb string, st *status.Status, logs bool) string {
 	why := ""
 	for _, d := range st.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok {
@@ -84,8 +84,11 @@ func (c *Client) denied(st *status.Status, logs bool) string {
 		return fmt.Sprintf("The credentials may not use their quota project: gcloud auth application-default set-quota-project %s", c.Project)
 	}
 	role := "roles/aiplatform.viewer"
-	if logs {
+	switch {
+	case logs:
 		role = "roles/logging.viewer"
+	case verb == verbCancel:
+		role = "roles/aiplatform.user"
 	}
 	return fmt.Sprintf("Somebody who may has to grant the role: gcloud projects add-iam-policy-binding %s --member=user:$(gcloud config get-value account) --role=%s", c.Project, role)
 }

@@ -33,6 +33,7 @@ type Server struct {
 	mu        sync.Mutex
 	pipelines map[string]*pb.PipelineJob
 	jobs      map[string]*pb.CustomJob
+	tunings   map[string]*pb.HyperparameterTuningJob
 	log       Log
 	stages    []func(*Server)
 	gets      int
@@ -64,7 +65,7 @@ func Listen() (s *Server, stop func(), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("vertextest: %w", err)
 	}
-	s = &Server{Addr: l.Addr().String(), pipelines: map[string]*pb.PipelineJob{}, jobs: map[string]*pb.CustomJob{}, log: entries(nil)}
+	s = &Server{Addr: l.Addr().String(), pipelines: map[string]*pb.PipelineJob{}, jobs: map[string]*pb.CustomJob{}, tunings: map[string]*pb.HyperparameterTuningJob{}, log: entries(nil)}
 	g := grpc.NewServer(grpc.UnaryInterceptor(s.count))
 	pb.RegisterPipelineServiceServer(g, s)
 	pb.RegisterJobServiceServer(g, s)
@@ -109,7 +110,8 @@ func (s *Server) Calls() []string {
 	return out
 }
 
-// Put adds resources, each one JSON of a PipelineJob or CustomJob with its name;
+// Put adds resources, each one JSON of a PipelineJob, CustomJob or
+// HyperparameterTuningJob with its name;
 // one of the same name takes the place of the older.
 func (s *Server) Put(resources ...string) error {
 	s.mu.Lock()
@@ -120,15 +122,17 @@ func (s *Server) Put(resources ...string) error {
 func (s *Server) put(resources ...string) error {
 	loose := protojson.UnmarshalOptions{DiscardUnknown: true}
 	for _, text := range resources {
-		p, j := &pb.PipelineJob{}, &pb.CustomJob{}
+		p, j, h := &pb.PipelineJob{}, &pb.CustomJob{}, &pb.HyperparameterTuningJob{}
 		pErr := loose.Unmarshal([]byte(text), p)
 		switch {
 		case pErr == nil && collectionOf(p.GetName()) == "pipelineJobs":
 			s.pipelines[keyOf(p.GetName())] = p
 		case loose.Unmarshal([]byte(text), j) == nil && collectionOf(j.GetName()) == "customJobs":
 			s.jobs[keyOf(j.GetName())] = j
+		case loose.Unmarshal([]byte(text), h) == nil && collectionOf(h.GetName()) == "hyperparameterTuningJobs":
+			s.tunings[keyOf(h.GetName())] = h
 		default:
-			return fmt.Errorf("vertextest: no pipeline or custom job with a full name: %w: %.100s", pErr, text)
+			return fmt.Errorf("vertextest: no job with a full name: %w: %.100s", pErr, text)
 		}
 	}
 	return nil
