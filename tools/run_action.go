@@ -11,6 +11,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/gate"
 	"github.com/trainmedic/trainmedic/internal/monitor"
 	"github.com/trainmedic/trainmedic/internal/redact"
+	"github.com/trainmedic/trainmedic/internal/transport"
 )
 
 // Actions is the agents' side of the gate: a gate.Gate. Nothing in it decides but
@@ -69,6 +70,9 @@ func runAction() *tool {
 func act(ctx context.Context, s *Server, a args) (any, error) {
 	if s.cfg.Actions == nil {
 		return refusal(gate.Record{}, gate.Refusal{Kind: "read_only", Why: "this server changes nothing; a person may start it with --allow-actions"})
+	}
+	if who, network := transport.Caller(ctx); network && who == "" {
+		return refusal(gate.Record{}, gate.Refusal{Kind: "read_only", Why: "without a token nobody knows which client asks, so this server changes nothing for it; a person may start it with --token or --token-file"})
 	}
 	who := principal(ctx)
 	if a.answers != nil || a.requestState != "" {
@@ -225,8 +229,11 @@ func (s *Server) required(rec gate.Record) *ActionResult {
 	return res
 }
 
-// principal is who calls: a plan belongs to the session that proposed it.
+// principal is who calls: a plan belongs to the session that proposed it, over a
+// network to that of a token. Where a request has no session, as in the newer
+// protocol over HTTP, it belongs to the token alone.
 func principal(ctx context.Context) string {
+	who, network := transport.Caller(ctx)
 	session := server.ClientSessionFromContext(ctx)
 	if session == nil {
 		return "a client without a session"
@@ -235,5 +242,12 @@ func principal(ctx context.Context) string {
 	if c, ok := session.(server.SessionWithClientInfo); ok && c.GetClientInfo().Name != "" {
 		name = c.GetClientInfo().Name
 	}
-	return redact.Clip(name, 60) + ", session " + session.SessionID()
+	switch id := session.SessionID(); {
+	case network && id == "":
+		return who
+	case network:
+		return who + ", " + redact.Clip(name, 60) + ", session " + id
+	default:
+		return redact.Clip(name, 60) + ", session " + id
+	}
 }

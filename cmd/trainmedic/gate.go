@@ -14,6 +14,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/gate/effect"
 	"github.com/trainmedic/trainmedic/internal/gate/person"
 	"github.com/trainmedic/trainmedic/internal/monitor"
+	"github.com/trainmedic/trainmedic/internal/source"
 	sources "github.com/trainmedic/trainmedic/internal/source/all"
 )
 
@@ -32,9 +33,15 @@ func (o *opened) Close() error {
 	return o.Gate.Close()
 }
 
-// openGate opens the gate for the watches, and what people decide on. host is the
-// process that runs the agent, 0 when none is known.
-func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host int, note io.Writer) (*opened, error) {
+// bounds are what a gate may not pass: host is the process that runs the agent, 0
+// when none is known; roots bound the local files.
+type bounds struct {
+	host  int
+	roots source.Roots
+}
+
+// openGate opens the gate for the watches, and what people decide on.
+func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, b bounds, note io.Writer) (*opened, error) {
 	p := gate.Policy{On: a.Allow, Elicit: a.Elicit}
 	if a.Policy != "" {
 		if err := p.ReadPolicy(a.Policy); err != nil {
@@ -45,7 +52,7 @@ func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gate.ErrNotWritten, err)
 	}
-	effects := &effect.Effects{Sources: watches.Sources, Dir: filepath.Dir(dir), Start: sources.Start}
+	effects := &effect.Effects{Sources: watches.Sources, Roots: b.roots, Dir: filepath.Dir(dir), Start: sources.Start}
 	if err := effects.Recall(); err != nil {
 		return nil, err
 	}
@@ -60,7 +67,7 @@ func openGate(ctx context.Context, a cli.Actions, watches *monitor.Monitor, host
 	watches.Settle = g.Settle
 	ctx, stop := context.WithCancel(ctx)
 	o := &opened{Gate: g, stop: stop}
-	socket := &person.Socket{Decider: decider, Host: host}
+	socket := &person.Socket{Decider: decider, Host: b.host}
 	l, err := socket.Listen(dir, a.Socket)
 	if err != nil && a.Socket == "" {
 		err = fmt.Errorf("%w: %w", gate.ErrNotWritten, err)

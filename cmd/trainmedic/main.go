@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	return cli.Main(ctx, args, s, cli.Deps{
 		Doctor: doctor, Monitor: watches, Sources: kinds, Version: version(), Start: sources.Start, Notify: effect.Notify, Examine: sources.Doctor,
 		Act: func(ctx context.Context, a cli.Actions, note io.Writer) (cli.Gate, io.Closer, error) {
-			g, err := openGate(ctx, a, watches, 0, note)
+			g, err := openGate(ctx, a, watches, bounds{}, note)
 			return g, g, err
 		},
 		Serve: func(ctx context.Context, o cli.ServeOptions, s cli.Streams) error { return serve(ctx, doctor, o, s) },

@@ -28,7 +28,7 @@ func serve(ctx context.Context, of *diagnose.Doctor, o cli.ServeOptions, s cli.S
 	if err != nil {
 		return err
 	}
-	token, err := token(o)
+	tokens, err := tokens(o)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,11 @@ func serve(ctx context.Context, of *diagnose.Doctor, o cli.ServeOptions, s cli.S
 	watches := &monitor.Monitor{Book: doctor.Book, Sources: doctor.Sources, Conclude: doctor.Conclude}
 	cfg := tools.Config{Doctor: &doctor, Sources: doctor.Sources, Version: version(), Roots: roots}
 	if o.Actions.Any() {
-		g, err := openGate(ctx, o.Actions, watches, os.Getppid(), s.Err)
+		host := os.Getppid()
+		if o.HTTP != "" || o.SSE != "" {
+			host = 0 // the agent is elsewhere: what started this server is a person's shell
+		}
+		g, err := openGate(ctx, o.Actions, watches, bounds{host, roots}, s.Err)
 		switch {
 		case errors.Is(err, gate.ErrNotWritten): // runs are looked at all the same
 			say("actions are off: " + err.Error())
@@ -62,22 +66,26 @@ func serve(ctx context.Context, of *diagnose.Doctor, o cli.ServeOptions, s cli.S
 	if o.HTTP == "" && o.SSE == "" {
 		return server.ServeStdio(ctx, s.In, s.Out, s.Err)
 	}
-	if o.Token && token == "" {
+	token := ""
+	if o.Token && len(tokens) == 0 {
 		token = door.NewToken()
 		say("token, shown this once (Authorization: Bearer TOKEN): " + token)
 	}
-	run, err := server.Listen(ctx, transport.Network{HTTP: o.HTTP, SSE: o.SSE, Token: token, Hosts: o.Hosts, Origins: o.Origins, Say: say})
+	if o.Actions.Any() && token == "" && len(tokens) == 0 {
+		say("actions: a client of this machine is read-only, since without a token nobody knows which one asks; --token or --token-file makes them known")
+	}
+	run, err := server.Listen(ctx, transport.Network{HTTP: o.HTTP, SSE: o.SSE, Token: token, Tokens: tokens, Hosts: o.Hosts, Origins: o.Origins, Say: say})
 	if err != nil {
 		return err
 	}
 	return run()
 }
 
-func token(o cli.ServeOptions) (string, error) {
+func tokens(o cli.ServeOptions) ([]door.Token, error) {
 	if o.TokenFile == "" {
-		return "", nil
+		return nil, nil
 	}
-	return door.ReadToken(o.TokenFile)
+	return door.ReadTokens(o.TokenFile)
 }
 
 // bound leaves the doctor only what the roots allow: paths below a folder, pasted

@@ -15,7 +15,7 @@ type ServeOptions struct {
 	Hosts     []string // names by which the server may be called
 	Origins   []string // web pages that may call it
 	Roots     []string // folders, or SCHEME: for all targets of a kind; none means anything
-	Actions   Actions  // what may be done; over standard input and output only
+	Actions   Actions  // what may be done; over HTTP only for who has a token
 }
 
 const serveHelp = `usage: trainmedic serve [flags]
@@ -28,8 +28,9 @@ Serves the Model Context Protocol on standard input and output, or over HTTP:
 Without a host an address is this machine only. Any other needs a token, which is
 printed once unless --token-file gives it; clients send it as
 "Authorization: Bearer TOKEN". Every user of this machine can reach a port of it:
-on a shared one use --token too. Without --allow-actions or --policy, which only
-a client on standard input gets, nothing is changed.
+on a shared one use --token too. Without --allow-actions or --policy nothing is
+changed, and over HTTP nothing for a client without a token. A token file with a
+line NAME TOKEN for each client tells them apart.
 
 Flags:
 `
@@ -40,7 +41,7 @@ func serve(ctx context.Context, args []string, s Streams, d Deps) int {
 	f.StringVar(&o.HTTP, "http", "", "`address` of the streamable HTTP transport")
 	f.StringVar(&o.SSE, "sse", "", "`address` of the older HTTP with SSE")
 	f.BoolVar(&o.Token, "token", false, "want a token on this machine too")
-	f.StringVar(&o.TokenFile, "token-file", "", "`file` that holds the token; only its owner may read it")
+	f.StringVar(&o.TokenFile, "token-file", "", "`file` that holds the token, or a line NAME TOKEN for each client; only its owner may read it")
 	f.StringSliceVar(&o.Hosts, "allow-host", nil, "`name` by which the server may be called, as behind a proxy")
 	f.StringSliceVar(&o.Origins, "allow-origin", nil, "web page that may call, as https://`host`")
 	f.StringSliceVar(&o.Roots, "root", nil, "read and write only below this `folder`; SCHEME: allows a kind of target, as wandb:")
@@ -59,8 +60,6 @@ func serve(ctx context.Context, args []string, s Streams, d Deps) int {
 		return f.fail("unexpected argument %q", f.Arg(0))
 	case stdio && (f.Changed("http") || f.Changed("sse")):
 		return f.fail("the address is empty: give a port, or HOST:PORT")
-	case !stdio && a.Any():
-		return f.fail("--allow-actions and --policy need standard input and output: over HTTP nobody knows which client it is that asks for an action")
 	case stdio && (o.Token || o.TokenFile != "" || len(o.Hosts)+len(o.Origins) > 0):
 		return f.fail("--token, --token-file, --allow-host and --allow-origin need --http or --sse")
 	}

@@ -7,12 +7,14 @@ package door
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +35,7 @@ type Door struct {
 	Hosts   []string  // names by which the server may be called, beside localhost and addresses
 	Origins []string  // web pages that may call, as scheme://host[:port], beside those of the server itself
 	Token   string    // what Authorization: Bearer must carry; "" for no token
+	Tokens  []Token   // further ones, each of a client
 	Books   *Sessions // the sessions that may be gone on with
 	Limits  *Limits   // how much of it
 	Local   bool      // bound to loopback: an address in Host must be loopback too
@@ -60,16 +63,18 @@ func (d *Door) Wrap(next http.Handler, of func(r *http.Request, body []byte) Ses
 			next.ServeHTTP(w, r) // a preflight carries no token and does nothing
 			return
 		}
-		if !d.known(w, r) {
+		who, ok := d.known(w, r)
+		if !ok {
 			return
 		}
+		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
 		body, ok := d.read(w, r)
 		if !ok {
 			return
 		}
 		s := of(r, body)
 		switch {
-		case s.Needs && !d.Books.Has(s.ID):
+		case s.Needs && !d.Books.Has(s.ID, who):
 			refuse(w, http.StatusNotFound, "no such session: initialize anew")
 			return
 		case !s.Needs:
@@ -116,19 +121,29 @@ func (d *Door) fromHere(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// known wants the token, compared in a time that tells nothing of it.
-func (d *Door) known(w http.ResponseWriter, r *http.Request) bool {
-	if d.Token == "" {
-		return true
+// known wants a token, compared in a time that tells nothing of it, and says whose
+// it is.
+func (d *Door) known(w http.ResponseWriter, r *http.Request) (who string, ok bool) {
+	all := d.Tokens
+	if d.Token != "" {
+		all = append(slices.Clip(all), Token{Secret: d.Token})
+	}
+	if len(all) == 0 {
+		return "", true
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	a, b := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(d.Token))
-	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(a[:], b[:]) == 1 {
-		return true
+	a := sha256.Sum256([]byte(strings.TrimSpace(given)))
+	for _, t := range all {
+		if b := sha256.Sum256([]byte(t.Secret)); subtle.ConstantTimeCompare(a[:], b[:]) == 1 {
+			who = t.who()
+		}
+	}
+	if strings.EqualFold(scheme, "Bearer") && who != "" {
+		return who, true
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="trainmedic"`)
 	refuse(w, http.StatusUnauthorized, "the token is missing or wrong: send Authorization: Bearer TOKEN")
-	return false
+	return "", false
 }
 
 // read takes the body in: a form, or anything else that a web page can send

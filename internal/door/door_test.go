@@ -148,30 +148,30 @@ func TestASessionEndsWhenNobodyUsesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended []string
 		s := &door.Sessions{Most: 2, Idle: time.Hour, Ended: func(id string) { ended = append(ended, id) }}
-		first, second := s.Generate(), s.Generate()
+		first, second := s.Generate(""), s.Generate("")
 		done := s.Use(second)
 		time.Sleep(59 * time.Minute)
-		if !s.Has(first) || s.Has("tms_MADEUP") || s.Has("") {
+		if !s.Has(first, "") || s.Has("tms_MADEUP", "") || s.Has("", "") {
 			t.Error("the first session is gone, or one that was never given is there")
 		}
 		time.Sleep(2 * time.Minute)
-		if s.Has(first) || !s.Has(second) {
+		if s.Has(first, "") || !s.Has(second, "") {
 			t.Error("want the first to be over, the second is in use")
 		}
-		third := s.Generate()
+		third := s.Generate("")
 		if len(ended) != 1 || ended[0] != first || third == "" {
 			t.Errorf("ended: %q", ended)
 		}
-		if !s.Full() || s.Generate() != "" {
+		if !s.Full() || s.Generate("") != "" {
 			t.Error("one session is in use and one is new: there is no room")
 		}
 		done()
 		time.Sleep(2 * time.Minute)
-		if s.Full() || s.Generate() == "" || len(ended) != 2 {
+		if s.Full() || s.Generate("") == "" || len(ended) != 2 {
 			t.Errorf("the one that was idle for longest makes room: ended %q", ended)
 		}
 		s.Terminate(third)
-		if _, err := s.Validate(third); err == nil {
+		if _, err := (door.Of{Sessions: s}).Validate(third); err == nil {
 			t.Error("a session that was ended goes on")
 		}
 	})
@@ -180,7 +180,7 @@ func TestASessionEndsWhenNobodyUsesIt(t *testing.T) {
 func TestOneSessionMayDoSoMuch(t *testing.T) {
 	h, d := newDoor(&door.Door{Local: true})
 	d.Limits = &door.Limits{PerSecond: 1, Burst: 3}
-	a, b := d.Books.Generate(), d.Books.Generate()
+	a, b := d.Books.Generate(""), d.Books.Generate("")
 	post := func(session string) int {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}"))
 		r.Host = "localhost"
@@ -206,7 +206,7 @@ func TestCallsThatGoOnAreCounted(t *testing.T) {
 	d := &door.Door{Local: true, Books: &door.Sessions{}, Limits: &door.Limits{AtOnce: 1}}
 	inside, leave := make(chan struct{}), make(chan struct{})
 	h := d.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { inside <- struct{}{}; <-leave }), of)
-	id := d.Books.Generate()
+	id := d.Books.Generate("")
 	post := func() *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}"))
 		r.Host = "localhost"
@@ -240,13 +240,15 @@ func TestATokenOfAFileIsItsOwnersSecret(t *testing.T) {
 		ok   bool
 	}{
 		{token + "\n", 0o600, true}, {token, 0o644, false}, {token, 0o640, false}, {"short", 0o600, false}, {"", 0o600, false}, {"two words of a token here", 0o600, false},
+		{"# clients\nann " + token + "\nbob " + token + "2\n", 0o600, true}, {"ann " + token + "\nbob " + token, 0o600, false}, {"ann " + token + "\nann " + token + "2", 0o600, false},
+		{token + "\n" + token + "2", 0o600, false}, {"ann short", 0o600, false}, {"# nobody\n", 0o600, false},
 	} {
 		os.Remove(p)
 		if err := os.WriteFile(p, []byte(tc.text), tc.mode); err != nil {
 			t.Fatal(err)
 		}
-		got, err := door.ReadToken(p)
-		if (err == nil) != tc.ok || tc.ok && got != token {
+		got, err := door.ReadTokens(p)
+		if (err == nil) != tc.ok || tc.ok && got[0].Secret != token {
 			t.Errorf("%q %v: got %q, %v", tc.text, tc.mode, got, err)
 		}
 		if err != nil && strings.Contains(err.Error(), token) {
@@ -256,4 +258,51 @@ func TestATokenOfAFileIsItsOwnersSecret(t *testing.T) {
 	if a, b := door.NewToken(), door.NewToken(); a == b || len(a) < 28 {
 		t.Errorf("%q and %q", a, b)
 	}
+}
+
+// TestASessionIsItsCallersOwn has one client go on with the session of another.
+func TestASessionIsItsCallersOwn(t *testing.T) {
+	d := &door.Door{Local: true, Books: &door.Sessions{}, Limits: &door.Limits{}, Tokens: []door.Token{{Name: "ann", Secret: token}, {Name: "bob", Secret: token + "2"}}}
+	seen := ""
+	h := d.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen, _ = door.Caller(r.Context()) }), of)
+	post := func(path, secret, session string) int {
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("{}"))
+		r.Host = "localhost"
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+secret)
+		r.Header.Set("Session", session)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	post("/free", token, "")
+	ann := seen
+	if post("/free", token+"2", ""); !strings.HasPrefix(ann, "token ann (") || seen == ann || !strings.HasPrefix(seen, "token bob (") || strings.Contains(ann, token) {
+		t.Errorf("%q and %q", ann, seen)
+	}
+	id := d.Books.Generate(ann)
+	if a, b, none := post("/", token, id), post("/", token+"2", id), post("/", token+"3", id); a != 200 || b != 404 || none != 401 {
+		t.Errorf("its own %d, another client's %d, nobody's %d", a, b, none)
+	}
+}
+
+func FuzzReadTokens(f *testing.F) {
+	f.Add("ann " + token + "\n# bob\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		p := filepath.Join(t.TempDir(), "tokens")
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := door.ReadTokens(p)
+		for i, a := range all {
+			if err != nil || len(a.Secret) < 16 || strings.ContainsAny(a.Secret+a.Name, " \n") {
+				t.Errorf("%q gives %+v, %v", text, a, err)
+			}
+			for _, b := range all[:i] {
+				if a.Secret == b.Secret || a.Name == b.Name {
+					t.Errorf("%q gives one client twice: %+v", text, a)
+				}
+			}
+		}
+	})
 }

@@ -36,13 +36,15 @@ type Sessions struct {
 }
 
 type session struct {
+	who  string    // may go on with it; see Caller
 	used time.Time // when the last request ended
 	busy int       // requests that go on
 }
 
-// Generate opens a session, "" if there are too many that are in use.
-func (s *Sessions) Generate() string {
-	id, gone := s.generate(time.Now())
+// Generate opens a session that only who goes on with, "" if there are too many
+// that are in use.
+func (s *Sessions) Generate(who string) string {
+	id, gone := s.generate(who, time.Now())
 	for _, g := range gone {
 		if s.Ended != nil {
 			s.Ended(g)
@@ -58,7 +60,7 @@ func (s *Sessions) Full() bool {
 	return len(s.open) >= or(s.Most, usualMost) && s.oldest(time.Now()) == ""
 }
 
-func (s *Sessions) generate(now time.Time) (id string, gone []string) {
+func (s *Sessions) generate(who string, now time.Time) (id string, gone []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gone = s.sweep(now)
@@ -74,7 +76,7 @@ func (s *Sessions) generate(now time.Time) (id string, gone []string) {
 		s.open = map[string]*session{}
 	}
 	id = sessionName + rand.Text()
-	s.open[id] = &session{used: now}
+	s.open[id] = &session{who: who, used: now}
 	return id, gone
 }
 
@@ -101,12 +103,12 @@ func (s *Sessions) oldest(now time.Time) (id string) {
 	return id
 }
 
-// Has reports whether a session goes on.
-func (s *Sessions) Has(id string) bool {
+// Has reports whether a session goes on and is that of who.
+func (s *Sessions) Has(id, who string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.open[id]
-	return o != nil && (o.busy > 0 || time.Since(o.used) <= or(s.Idle, usualIdle))
+	return o != nil && o.who == who && (o.busy > 0 || time.Since(o.used) <= or(s.Idle, usualIdle))
 }
 
 // Use notes that a request goes on; the caller calls what it returns at its end.
@@ -126,9 +128,18 @@ func (s *Sessions) Use(id string) (done func()) {
 	}
 }
 
-// Validate is Has in the form in which a transport asks.
-func (s *Sessions) Validate(id string) (ended bool, err error) {
-	if !s.Has(id) {
+// Of is the sessions of one caller in the form in which a transport asks.
+type Of struct {
+	*Sessions
+	Who string
+}
+
+// Generate opens a session.
+func (o Of) Generate() string { return o.Sessions.Generate(o.Who) }
+
+// Validate is Has.
+func (o Of) Validate(id string) (ended bool, err error) {
+	if !o.Has(id, o.Who) {
 		return false, errNoSession
 	}
 	return false, nil

@@ -84,7 +84,8 @@ func (e *events) opened(_ context.Context, r *http.Request) (string, error) {
 	if !ok {
 		return "", errors.New("transport: a session without a stream")
 	}
-	if st.id = e.books.Generate(); st.id == "" {
+	who, _ := door.Caller(r.Context())
+	if st.id = e.books.Generate(who); st.id == "" {
 		return "", errors.New("transport: too many sessions")
 	}
 	st.done = e.books.Use(st.id)

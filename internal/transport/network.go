@@ -18,11 +18,12 @@ import (
 // Network says where and for whom a server is there. At least one address has to
 // be given.
 type Network struct {
-	HTTP    string   // address of the streamable HTTP transport (/mcp), "" for none
-	SSE     string   // address of the older HTTP with SSE (/sse), "" for none; may be the same
-	Token   string   // that clients have to show; "" on loopback only, else one is made
-	Hosts   []string // names of this server beside localhost
-	Origins []string // web pages that may call
+	HTTP    string       // address of the streamable HTTP transport (/mcp), "" for none
+	SSE     string       // address of the older HTTP with SSE (/sse), "" for none; may be the same
+	Token   string       // that clients have to show; "" on loopback only, else one is made
+	Tokens  []door.Token // further ones, each of a client
+	Hosts   []string     // names of this server beside localhost
+	Origins []string     // web pages that may call
 	Say     func(line string)
 }
 
@@ -51,7 +52,7 @@ func (s *Service) Listen(ctx context.Context, n Network) (serve func() error, er
 		all = append(all, &site{listener: l, local: local, http: addr == n.HTTP, sse: addr == n.SSE})
 	}
 	for _, at := range all {
-		if !at.local && n.Token == "" {
+		if !at.local && n.Token == "" && len(n.Tokens) == 0 {
 			n.Token = door.NewToken()
 			n.Say("token, shown this once (Authorization: Bearer TOKEN): " + n.Token)
 		}
@@ -77,7 +78,7 @@ func (at *site) open(s *Service, n Network) {
 	mux := http.NewServeMux()
 	base := "http://" + at.listener.Addr().String()
 	guard := func() *door.Door {
-		return &door.Door{Hosts: n.Hosts, Origins: n.Origins, Token: n.Token, Local: at.local, Books: &door.Sessions{}, Limits: &door.Limits{}}
+		return &door.Door{Hosts: n.Hosts, Origins: n.Origins, Token: n.Token, Tokens: n.Tokens, Local: at.local, Books: &door.Sessions{}, Limits: &door.Limits{}}
 	}
 	if at.http {
 		d := guard()

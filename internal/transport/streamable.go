@@ -15,7 +15,7 @@ type streamable struct{ *server.StreamableHTTPServer }
 
 func newStreamable(s *Service, n Network, books *door.Sessions) *streamable {
 	h := &streamable{server.NewStreamableHTTPServer(s.mcp,
-		server.WithSessionIdManager(books),
+		server.WithSessionIdManagerResolver(ofCaller{books}),
 		server.WithHeartbeatInterval(beat),
 		server.WithStreamableHTTPLogger(logger(n)),
 		server.WithStreamableHTTPCORS(cors(n)...),
@@ -23,6 +23,19 @@ func newStreamable(s *Service, n Network, books *door.Sessions) *streamable {
 	)}
 	books.Ended = h.forget
 	return h
+}
+
+// ofCaller gives each caller the sessions that are its own.
+type ofCaller struct{ books *door.Sessions }
+
+// ResolveSessionIdManager implements server.SessionIdManagerResolver; r is nil when
+// the server ends.
+func (o ofCaller) ResolveSessionIdManager(r *http.Request) server.SessionIdManager {
+	who := ""
+	if r != nil {
+		who, _ = door.Caller(r.Context())
+	}
+	return door.Of{Sessions: o.books, Who: who}
 }
 
 // ServeHTTP implements http.Handler. A client of the newer era cancels a call by

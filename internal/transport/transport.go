@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/trainmedic/trainmedic/internal/door"
 )
 
 // grace is how long calls may go on to their answer once the client has closed
@@ -42,6 +44,10 @@ func (s *Service) Waiting(ctx context.Context) (context.Context, context.CancelF
 
 // Ending reports whether the server has to end.
 func (s *Service) Ending() bool { return s.ending.Err() != nil }
+
+// Caller is who calls over a network, "" when nobody knows since no token is
+// wanted. network is false over standard input and output.
+func Caller(ctx context.Context) (who string, network bool) { return door.Caller(ctx) }
 
 // Bound is ctx for a call: it also ends when the stream on which its answer
 // would go is gone.

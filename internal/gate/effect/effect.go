@@ -15,6 +15,7 @@ import (
 // watched were started. It is safe for concurrent use.
 type Effects struct {
 	Sources source.Registry
+	Roots   source.Roots  // bound the local files that may be acted upon
 	Grace   time.Duration // between SIGTERM and SIGKILL: a checkpoint may be on its way; 30 s when 0
 	Dir     string        // where how runs were started is kept, and logs and evidence go that have no place of their own
 	Start   func(ctx context.Context, l source.Launch, opt source.Options) (source.Started, error)
@@ -48,6 +49,16 @@ func (e *Effects) Resolve(ctx context.Context, p gate.Proposal) (gate.Resolved, 
 	m, ok := all[p.Action]
 	if !ok {
 		return gate.Resolved{}, gate.Refusal{Kind: "not_supported", Why: fmt.Sprintf("%s is not supported in this version; a person can do it by hand", p.Action)}
+	}
+	if p.Target != "" && p.Run == "" { // what may not be looked at is not acted upon
+		if _, _, err := e.Sources.Resolve(p.Target); err != nil {
+			return gate.Resolved{}, cannot("bad_target", "%v", err)
+		}
+	}
+	if to := p.Args.Checkpoint; to != "" && e.hostOf(p) == "" {
+		if err := e.Roots.Check(to); err != nil {
+			return gate.Resolved{}, cannot("bad_arguments", "checkpoint: %v", err)
+		}
 	}
 	return m.resolve(e, ctx, p)
 }
