@@ -17,6 +17,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/trainmedic/trainmedic/internal/remote/sshdtest"
 	"github.com/trainmedic/trainmedic/internal/report"
 	"github.com/trainmedic/trainmedic/tools"
 )
@@ -202,4 +203,54 @@ func TestThePageOfARunningServer(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	s.audited("proposed", "warning", "denied", "refused")
+}
+
+// TestARunIsStartedAgainByTheNextServer has the server killed after the run died:
+// the next one knows how it was started, here and on a host, and asks a person.
+func TestARunIsStartedAgainByTheNextServer(t *testing.T) {
+	for name, host := range map[string]string{"here": "", "over SSH": "box:"} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			if host != "" {
+				d := sshdtest.Start(t)
+				h := sshdtest.NewHome(t, d)
+				h.Config(sshdtest.Box("box", d))
+				s.env = append(s.env, "HOME="+h.Dir)
+			}
+			s.write("train.py", plain)
+			s.write("run.sh", python+" train.py\nexit $?\n")
+			run := s.train("sh", "run.sh")
+			a := s.connect()
+			var w tools.WatchState
+			a.watch(&w, map[string]any{"target": fmt.Sprintf("pid:%s%d", host, run.Process.Pid), "interval": 1, "no_backoff": true}, ended)
+			if w.State != report.StateFailed {
+				t.Fatalf("the run ended %s: %+v", w.State, w.Artifact)
+			}
+			syscall.Kill(s.server(), syscall.SIGKILL)
+			a = s.connect()
+			asked := a.act(map[string]any{"monitor_id": w.MonitorID, "operation": "restart"})
+			if asked.State != tools.ActionRequired || !strings.Contains(asked.Reason, "kept by an earlier server") {
+				t.Fatalf("%+v", asked)
+			}
+			if out, err := s.person(asked.Digest, "approve", asked.ApprovalID); err != nil || !strings.Contains(out, "sh run.sh") {
+				t.Fatalf("%v: %s", err, out)
+			}
+			did := a.act(map[string]any{"approval_id": asked.ApprovalID})
+			if did.State != tools.ActionDone || did.MonitorID != w.MonitorID {
+				t.Fatalf("%+v", did)
+			}
+			events := a.watch(&w, nil, ended)
+			if !has(report.EventActed)(tools.WatchState{Events: events}) || !has(report.EventValidated)(tools.WatchState{Events: events}) {
+				t.Fatalf("after the action: %s %+v", w.State, events)
+			}
+			took := ""
+			for _, an := range w.Artifact.Anomalies {
+				took += an.ActionTaken
+			}
+			if !strings.Contains(took, "confirmed") {
+				t.Errorf("action_taken: %q", took)
+			}
+			s.audited("proposed", "approved", "executing", "done", "validated")
+		})
+	}
 }
