@@ -25,13 +25,15 @@ type Acted struct {
 
 // check is what has to be seen before an action counts as one that helped.
 type check struct {
-	ID       string `json:"id"`
-	Text     string `json:"text"`     // what was done
-	Validate string `json:"validate"` // the criterion in the plan's words
-	Log      string `json:"log"`      // of the run that goes on
-	From     int64  `json:"from"`     // the last step before it
-	Need     int64  `json:"need"`     // steps beyond that
-	Over     bool   `json:"over"`     // the outcome was told
+	ID       string    `json:"id"`
+	Text     string    `json:"text"`     // what was done
+	Validate string    `json:"validate"` // the criterion in the plan's words
+	Log      string    `json:"log"`      // of the run that goes on
+	From     int64     `json:"from"`     // the last step before it
+	Need     int64     `json:"need"`     // steps beyond that
+	Saves    int       `json:"saves"`    // whole checkpoints since, where the criterion names them
+	At       time.Time `json:"at"`       // when it was done
+	Over     bool      `json:"over"`     // the outcome was told
 }
 
 // A fix is validated within the skill's 50 to 200 steps; where its criterion names
@@ -51,10 +53,35 @@ func stepsOf(validate string) int64 {
 	return min(max(n, fewestSteps), mostSteps)
 }
 
+var savesNamed = regexp.MustCompile(`\b(next|two|three|\d) (?:whole )?(?:saves?|checkpoints?)\b`)
+
+// savesOf is how many saves a criterion wants to see, 0 when it names none.
+func savesOf(validate string) int {
+	m := savesNamed.FindStringSubmatch(validate)
+	if m == nil {
+		return 0
+	}
+	if n, err := strconv.Atoi(m[1]); err == nil {
+		return n
+	}
+	return map[string]int{"next": 1, "two": 2, "three": 3}[m[1]]
+}
+
+// saved is how many whole checkpoints were made since the action; seen is false
+// where the watch sees no checkpoints at all.
+func (w *Watch) saved(since time.Time) (n int, seen bool) {
+	for _, c := range w.file.Checkpoints {
+		if c.Complete != nil && *c.Complete && c.ModifiedAt.After(since) {
+			n++
+		}
+	}
+	return n, len(w.file.Checkpoints) > 0
+}
+
 // GoOn notes an action, and goes on with the run that it started: what was told
 // stays told, and a look is due at once. The watch closes a.Run.
 func (w *Watch) GoOn(a Acted) {
-	c := &check{ID: a.ID, Text: a.Text, Validate: a.Validate, From: a.From, Need: stepsOf(a.Validate)}
+	c := &check{ID: a.ID, Text: a.Text, Validate: a.Validate, From: a.From, Need: stepsOf(a.Validate), Saves: savesOf(a.Validate), At: time.Now()}
 	if w.file.Main() != nil {
 		c.From = w.file.Main().Progress().Step
 	}
@@ -132,6 +159,14 @@ func (w *Watch) validate(at time.Time, state report.TerminalState, opened []repo
 	if total > 0 {
 		goal = min(goal, total)
 	}
+	saves, seen := w.saved(c.At)
+	enough, beside := saves >= c.Saves || !seen, ""
+	switch {
+	case c.Saves > 0 && !seen:
+		beside = "; its saves are not seen by this watch"
+	case c.Saves > 0:
+		beside = fmt.Sprintf("; %d of %d saves completed", saves, c.Saves)
+	}
 	bad := ""
 	for _, e := range opened {
 		if e.Kind == report.EventOpened && e.Anomaly != nil && e.Anomaly.Grave() {
@@ -141,12 +176,12 @@ func (w *Watch) validate(at time.Time, state report.TerminalState, opened []repo
 	over := state.Ended()
 	went := state == report.StateSucceeded || state == report.StateEarlyStopped
 	switch {
-	case bad == "" && (step > c.From && step >= goal || over && went):
-		return w.settle(at, true, fmt.Sprintf("confirmed: the run is at step %d, beyond step %d of before", step, max(c.From, 0)))
+	case bad == "" && (enough && step > c.From && step >= goal || over && went):
+		return w.settle(at, true, fmt.Sprintf("confirmed: the run is at step %d, beyond step %d of before%s", step, max(c.From, 0), beside))
 	case bad != "":
 		return w.settle(at, false, fmt.Sprintf("not confirmed: at step %d %s", max(step, 0), bad))
 	case over:
-		return w.settle(at, false, fmt.Sprintf("not confirmed: the run ended %s at step %d", state, max(step, 0)))
+		return w.settle(at, false, fmt.Sprintf("not confirmed: the run ended %s at step %d%s", state, max(step, 0), beside))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -38,17 +39,27 @@ var gone = run.Fact{Key: run.FactState, Value: run.ProcessGone}
 func exitCode(n string) run.Fact { return run.Fact{Key: run.FactExitCode, Value: n} }
 
 func TestAnActionIsCheckedOnTheRunThatGoesOn(t *testing.T) {
+	const saves = "the next two saves complete"
+	whole := true
+	save := func(n int) run.Checkpoint { // the bubble's clock stands in 2000
+		return run.Checkpoint{Path: fmt.Sprintf("ckpt-%d", n), Step: int64(n), Complete: &whole, ModifiedAt: time.Date(2000, 1, 1, 0, 0, n, 0, time.UTC)}
+	}
+	old := run.Checkpoint{Path: "ckpt-old", Step: 50, Complete: &whole, ModifiedAt: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for _, tc := range []struct {
-		name  string
-		looks []any
-		want  report.EventKind
-		text  string
-		taken string
+		name     string
+		looks    []any
+		want     report.EventKind
+		text     string
+		taken    string
+		validate string // "100 steps pass" when ""
 	}{
-		{"it passes the step of before", []any{stepsOf(81, 120), stepsOf(121, 149), stepsOf(150, 200)}, report.EventValidated, "confirmed: the run is at step 200, beyond step 100", "confirmed"},
-		{"fewer steps than the criterion", []any{stepsOf(81, 160), ""}, "", "", "started again"},
-		{"it fails before that", []any{stepsOf(81, 110), "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n", gone, exitCode("1"), ""}, report.EventNotValidated, "not confirmed", "not confirmed"},
-		{"it succeeds before that", []any{stepsOf(81, 130) + "Training finished\n", gone, exitCode("0"), ""}, report.EventValidated, "confirmed", "confirmed"},
+		{"it passes the step of before", []any{stepsOf(81, 120), stepsOf(121, 149), stepsOf(150, 200)}, report.EventValidated, "confirmed: the run is at step 200, beyond step 100", "confirmed", ""},
+		{"fewer steps than the criterion", []any{stepsOf(81, 160), ""}, "", "", "started again", ""},
+		{"it fails before that", []any{stepsOf(81, 110), "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n", gone, exitCode("1"), ""}, report.EventNotValidated, "not confirmed", "not confirmed", ""},
+		{"it succeeds before that", []any{stepsOf(81, 130) + "Training finished\n", gone, exitCode("0"), ""}, report.EventValidated, "confirmed", "confirmed", ""},
+		{"its saves complete", []any{stepsOf(81, 120), old, stepsOf(121, 160), save(3600), stepsOf(161, 170), save(3601), ""}, report.EventValidated, "2 of 2 saves", "confirmed", saves},
+		{"only one of them does", []any{stepsOf(81, 120), old, stepsOf(121, 160), save(3600), stepsOf(161, 170)}, "", "", "started again", saves},
+		{"its saves are not seen", []any{stepsOf(81, 120), stepsOf(121, 160), ""}, report.EventValidated, "its saves are not seen", "confirmed", saves},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -70,7 +81,7 @@ func TestAnActionIsCheckedOnTheRunThatGoesOn(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				w.GoOn(monitor.Acted{ID: "a1", Text: "started again", Validate: "100 steps pass", Run: &again{script: script{looks: tc.looks}}})
+				w.GoOn(monitor.Acted{ID: "a1", Text: "started again", Validate: cmp.Or(tc.validate, "100 steps pass"), Run: &again{script: script{looks: tc.looks}}})
 				var got []report.Event
 				for range tc.looks {
 					u, err := w.Next(t.Context())

@@ -38,6 +38,8 @@ func (s *script) Observe(context.Context, run.Cursor) (run.Observation, error) {
 		o.Facts = append(o.Facts, v)
 	case []run.Fact:
 		o.Facts = v
+	case run.Checkpoint:
+		o.Checkpoints = []run.Checkpoint{v}
 	case string:
 		if v != "" {
 			o.Streams = []run.Stream{{Name: "run.log", Rank: run.NoRank, Kind: "log", Offset: int64(s.size), Open: func(context.Context) (io.ReadCloser, error) {
