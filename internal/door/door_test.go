@@ -239,7 +239,12 @@ func TestATokenOfAFileIsItsOwnersSecret(t *testing.T) {
 		mode os.FileMode
 		ok   bool
 	}{
-		{token + "\n", 0o600, true}, {token, 0o644, false}, {token, 0o640, false}, {"short", 0o600, false}, {"", 0o600, false}, {"two words of a token here", 0o600, false},
+		{token + "\n", 0o600, true},
+		{token, 0o644, false},
+		{token, 0o640, false},
+		{"short", 0o600, false},
+		{"", 0o600, false},
+		{"two words of a token here", 0o600, false},
 		{"# clients\nann " + token + "\nbob " + token + "2\n", 0o600, true}, {"ann " + token + "\nbob " + token, 0o600, false}, {"ann " + token + "\nann " + token + "2", 0o600, false},
 		{token + "\n" + token + "2", 0o600, false}, {"ann short", 0o600, false}, {"# nobody\n", 0o600, false},
 	} {
