@@ -245,8 +245,12 @@ func TestATokenOfAFileIsItsOwnersSecret(t *testing.T) {
 		{"short", 0o600, false},
 		{"", 0o600, false},
 		{"two words of a token here", 0o600, false},
-		{"# clients\nann " + token + "\nbob " + token + "2\n", 0o600, true}, {"ann " + token + "\nbob " + token, 0o600, false}, {"ann " + token + "\nann " + token + "2", 0o600, false},
-		{token + "\n" + token + "2", 0o600, false}, {"ann short", 0o600, false}, {"# nobody\n", 0o600, false},
+		{"# clients\nann " + token + "\nbob " + token + "2\n", 0o600, true},
+		{"ann " + token + "\nbob " + token, 0o600, false},
+		{"ann " + token + "\nann " + token + "2", 0o600, false},
+		{token + "\n" + token + "2", 0o600, false},
+		{"ann short", 0o600, false},
+		{"# nobody\n", 0o600, false},
 	} {
 		os.Remove(p)
 		if err := os.WriteFile(p, []byte(tc.text), tc.mode); err != nil {
