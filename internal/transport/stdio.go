@@ -100,7 +100,8 @@ func (u *unanswered) wait(ctx context.Context, most time.Duration) {
 	}
 }
 
-// asking is standard input whose end waits for the answers.
+// asking is standard input whose end ends the calls that only wait, and waits for
+// the answers of all.
 type asking struct {
 	from  io.Reader
 	open  *unanswered
