@@ -23,6 +23,7 @@ test:
 	go test -race ./...
 	go test ./internal/monitor -run 'HealthyRuns|ADayLeaks' # all of them: the race detector sees a few
 	test/inspector.sh
+	test/conformance.sh
 
 check: form lint fresh test
 

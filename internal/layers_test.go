@@ -22,6 +22,7 @@ var floors = []struct {
 	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect internal/gate/person internal/source internal/door internal/transport", false},
 	{9, "bench/cmd/*", "bench/*", false}, // measures the built program from outside
 	{8, "bench/*", "", false},
+	{9, "test/*", "internal/transport", false}, // programs for tests with foreign clients
 	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references internal/transport", false},
 	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/gate/person internal/report internal/plot internal/source internal/redact", false},
 	{7, "internal/diagnose", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact", false},

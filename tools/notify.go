@@ -8,10 +8,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/trainmedic/trainmedic/internal/redact"
+	"github.com/trainmedic/trainmedic/internal/transport"
 )
-
-// afterNotification is how long one takes to get out.
-const afterNotification = 10 * time.Millisecond
 
 // note tells a client that asked for logs how a call went: info when it went
 // well, warning when it did not. Nothing of the run is in it.
@@ -25,7 +23,7 @@ func (s *Server) note(ctx context.Context, tool string, took time.Duration, fail
 		return
 	}
 	if s.mcp.SendLogMessageToClient(ctx, n) == nil {
-		settle(ctx)
+		transport.Settle(ctx)
 	}
 }
 
@@ -66,16 +64,5 @@ func (s *Server) pulse(ctx context.Context, req mcp.CallToolRequest) (stop func(
 func (s *Server) tellProgress(ctx context.Context, token mcp.ProgressToken, n int, line string) {
 	// a client that went away shows in ctx; nothing else can be done about it
 	_ = s.mcp.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": token, "progress": n, "message": redact.Clip(line, statusBytes)})
-	settle(ctx)
-}
-
-// settle lets a notification get out: one right before the answer gets lost over
-// HTTP.
-func settle(ctx context.Context) {
-	t := time.NewTimer(afterNotification)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	transport.Settle(ctx)
 }

@@ -17,6 +17,9 @@ import (
 // its end (a script pipes its requests and does not wait) or the server has to end.
 const grace = 5 * time.Second
 
+// afterNotification is how long one takes to get out.
+const afterNotification = 10 * time.Millisecond
+
 // workers is how many calls of a stdio client run side by side.
 const workers = 64
 
@@ -59,4 +62,15 @@ func Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	stop := context.AfterFunc(st.alive, cancel)
 	return ctx, func() { stop(); cancel() }
+}
+
+// Settle lets a notification get out before the answer does: one right before it
+// gets lost over HTTP.
+func Settle(ctx context.Context) {
+	t := time.NewTimer(afterNotification)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
