@@ -1,8 +1,9 @@
 #!/bin/sh
-# The MCP server against the official MCP Inspector, over stdio, streamable HTTP
-# (both eras of the protocol) and SSE: the list of tools passes --strict, every
-# tool answers a call, a wrong argument gives exit 5 (isError), prompts and
-# resources are there, and without the token nothing is.
+# The MCP server against the official MCP Inspector, over stdio and streamable
+# HTTP (both eras of the protocol) and SSE: the list of tools passes --strict
+# without a warning, every tool answers a call, a wrong argument gives exit 5
+# (isError), prompts and resources are there, calls side by side all succeed, and
+# without the token nothing is.
 # Usage: test/inspector.sh [PROGRAM]     (builds the program when not given)
 set -eu
 cd "$(dirname "$0")/.."
@@ -39,14 +40,18 @@ http=$(sed -n 's/.*streamable HTTP on //p' "$work/serve.txt")
 sse=$(sed -n 's/.*SSE on //p' "$work/serve.txt")
 log="$root/cmd/trainmedic/testdata/logs/oom.log"
 
+# inspect [-v] ARGUMENT...   with -v warnings are shown
 inspect() {
+	quiet=-q
+	[ "$1" != -v ] || { quiet= && shift; }
 	case $way in
 	stdio) set -- "$@" -- "$program" serve ;;
+	stdio-modern) set -- --protocol-era modern "$@" -- "$program" serve ;;
 	http) set -- --server-url "$http" --transport http --header "Authorization: Bearer $token" "$@" ;;
 	modern) set -- --server-url "$http" --transport http --protocol-era modern --header "Authorization: Bearer $token" "$@" ;;
 	sse) set -- --server-url "$sse" --transport sse --header "Authorization: Bearer $token" "$@" ;;
 	esac
-	node "$cache/node_modules/.bin/mcp-inspector" --cli --format json -q "$@"
+	node "$cache/node_modules/.bin/mcp-inspector" --cli --format json $quiet "$@"
 }
 
 call() { # TOOL ARGUMENTS
@@ -60,7 +65,8 @@ call() { # TOOL ARGUMENTS
 }
 
 all() {
-	inspect --method tools/list --strict >"$work/list.json"
+	inspect -v --method tools/list --strict >"$work/list.json" 2>"$work/warnings.txt"
+	! grep -i 'warn\|portab' "$work/warnings.txt" || { echo "FAIL inspector, $way: tools/list --strict warns" >&2; exit 1; }
 	echo "ok   inspector, $way: tools/list --strict ($(wc -c <"$work/list.json") bytes)"
 	for tool in fetch_target tail_log extract_metrics classify_failure plan_recovery check_failed_run; do
 		call "$tool" "{\"target\":\"$log\"}"
@@ -78,10 +84,21 @@ all() {
 	inspect --method prompts/get --prompt-name check-failed-run --prompt-args target=run.log | grep -q check_failed_run
 	inspect --method resources/list | grep -q trainmedic://schemas/check-failed-run
 	inspect --method resources/read --uri trainmedic://schemas/check-failed-run | grep -q run_status
+	inspect --method resources/templates/list | grep -q 'run://{id}'
 	echo "ok   inspector, $way: prompts and resources"
+
+	version=2025-11-25
+	case $way in
+	*modern) version=2026-07-28 ;; # which has no level of a session
+	*) inspect --method logging/setLevel --log-level debug >/dev/null ;;
+	esac
+	inspect --method initialize | grep -q "\"protocolVersion\":\"$version\""
+	inspect --method tools/call --tool-name tail_log --tool-args-json "{\"target\":\"$log\"}" --load --load-requests 100 --load-concurrency 8 >"$work/load.json"
+	grep -q '"ok":100,' "$work/load.json" || { echo "FAIL inspector, $way: of 100 calls, eight side by side, some fail" >&2; cat "$work/load.json" >&2; exit 1; }
+	echo "ok   inspector, $way: speaks $version, answers calls side by side"
 }
 
-for way in stdio http modern sse; do
+for way in stdio stdio-modern http modern sse; do
 	all
 done
 

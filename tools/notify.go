@@ -5,35 +5,18 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/trainmedic/trainmedic/internal/redact"
-	"github.com/trainmedic/trainmedic/internal/transport"
 )
 
 // note tells a client that asked for logs how a call went: info when it went
 // well, warning when it did not. Nothing of the run is in it.
 func (s *Server) note(ctx context.Context, tool string, took time.Duration, failed string) {
-	n := mcp.NewLoggingMessageNotification(mcp.LoggingLevelInfo, "trainmedic", map[string]any{"tool": tool, "seconds": took.Round(time.Millisecond).Seconds()})
 	if failed != "" {
-		n.Params.Level = mcp.LoggingLevelWarning
-		n.Params.Data = map[string]any{"tool": tool, "error": redact.Clip(failed, statusBytes)}
-	}
-	if ctx.Err() != nil || !wantsLog(ctx, n.Params.Level) {
+		s.way.Log(ctx, mcp.LoggingLevelWarning, "trainmedic", map[string]any{"tool": tool, "error": redact.Clip(failed, statusBytes)})
 		return
 	}
-	if s.mcp.SendLogMessageToClient(ctx, n) == nil {
-		transport.Settle(ctx)
-	}
-}
-
-// wantsLog reports whether the client set a level that includes this one.
-func wantsLog(ctx context.Context, level mcp.LoggingLevel) bool {
-	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
-		return info.LogLevel != "" && level.ShouldSendTo(info.LogLevel)
-	}
-	l, ok := server.ClientSessionFromContext(ctx).(server.SessionWithLogging)
-	return ok && level.ShouldSendTo(l.GetLogLevel())
+	s.way.Log(ctx, mcp.LoggingLevelInfo, "trainmedic", map[string]any{"tool": tool, "seconds": took.Round(time.Millisecond).Seconds()})
 }
 
 // pulse tells a client that asked for progress, as long as a call lasts, that it
@@ -62,7 +45,5 @@ func (s *Server) pulse(ctx context.Context, req mcp.CallToolRequest) (stop func(
 
 // tellProgress sends one notification of progress.
 func (s *Server) tellProgress(ctx context.Context, token mcp.ProgressToken, n int, line string) {
-	// a client that went away shows in ctx; nothing else can be done about it
-	_ = s.mcp.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": token, "progress": n, "message": redact.Clip(line, statusBytes)})
-	transport.Settle(ctx)
+	s.way.Tell(ctx, "notifications/progress", map[string]any{"progressToken": token, "progress": n, "message": redact.Clip(line, statusBytes)})
 }

@@ -29,6 +29,7 @@ type stream struct {
 	id    string
 	alive context.Context // ends with the stream
 	open  *unanswered
+	out   *watched
 	done  func()
 }
 
@@ -70,12 +71,14 @@ func (e *events) stream(w http.ResponseWriter, r *http.Request) {
 	alive, gone := context.WithCancel(r.Context())
 	defer gone()
 	st := &stream{alive: alive, open: newUnanswered(), done: func() {}}
+	st.out = &watched{reply: reply{ResponseWriter: w}, open: st.open}
 	defer func() {
+		st.out.end()
 		e.streams.Delete(st.id)
 		st.done()
 		_, _ = e.books.Terminate(st.id) // it knows the name or has forgotten it
 	}()
-	e.sse.ServeHTTP(&watched{ResponseWriter: w, st: st}, r.WithContext(context.WithValue(alive, streamKey{}, st)))
+	e.sse.ServeHTTP(st.out, r.WithContext(context.WithValue(alive, streamKey{}, st)))
 }
 
 // opened gives a stream its session.
@@ -97,6 +100,7 @@ func (e *events) opened(_ context.Context, r *http.Request) (string, error) {
 func (e *events) bind(ctx context.Context, r *http.Request) context.Context {
 	if st, ok := e.streams.Load(r.URL.Query().Get("sessionId")); ok {
 		ctx = context.WithValue(ctx, streamKey{}, st)
+		ctx = context.WithValue(ctx, tellerKey{}, st.(*stream).out)
 	}
 	return ctx
 }
@@ -133,21 +137,18 @@ func (e *events) close(ctx context.Context) {
 	e.sse.CloseSessions()
 }
 
-// watched notes the answers that go out on a stream.
+// watched is a stream that notes the answers that go out.
 type watched struct {
-	http.ResponseWriter
-	st *stream
+	reply
+	open *unanswered
 }
 
 func (w *watched) Write(b []byte) (int, error) {
-	n, err := w.ResponseWriter.Write(b)
+	n, err := w.reply.Write(b)
 	for line := range bytes.Lines(b) {
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			w.st.open.answered(data)
+			w.open.answered(data)
 		}
 	}
 	return n, err
 }
-
-// Flush implements http.Flusher.
-func (w *watched) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() } // a client that is gone shows in the context

@@ -18,9 +18,9 @@ import (
 	"github.com/trainmedic/trainmedic/internal/transport"
 )
 
-// calls are the tools of a server under test: echo answers at once, wait answers
-// with a cursor when the server has to end, hang goes on until its client is
-// gone, ask asks its client's user.
+// calls are the tools of a server under test: echo answers at once, tell says
+// something right before its answer, wait answers with a cursor when the server
+// has to end, hang goes on until its client is gone, ask asks its client's user.
 type calls struct {
 	way   *transport.Service
 	began chan struct{} // of wait and hang
@@ -42,6 +42,12 @@ func newCalls() *calls {
 	c.way = transport.New(m)
 	for name, f := range map[string]func(ctx context.Context, req mcp.CallToolRequest) string{
 		"echo": func(_ context.Context, req mcp.CallToolRequest) string { return req.GetString("text", "") },
+		"tell": func(ctx context.Context, _ mcp.CallToolRequest) string {
+			c.way.Tell(ctx, "notifications/progress", map[string]any{"progressToken": 1, "progress": 1})
+			c.way.Log(ctx, mcp.LoggingLevelEmergency, "test", "said")
+			c.way.Log(ctx, mcp.LoggingLevelDebug, "test", "not wanted")
+			return "told"
+		},
 		"wait": func(ctx context.Context, _ mcp.CallToolRequest) string {
 			ctx, stop := c.way.Waiting(ctx)
 			defer stop()
@@ -58,6 +64,7 @@ func newCalls() *calls {
 			return "gone"
 		},
 		"ask": func(ctx context.Context, _ mcp.CallToolRequest) string {
+			c.way.Tell(ctx, "notifications/progress", map[string]any{"progressToken": 1, "progress": 1})
 			var ask mcp.ElicitationRequest
 			ask.Params.Message, ask.Params.RequestedSchema = "Well?", map[string]any{"type": "object", "properties": map[string]any{}}
 			r, err := m.RequestElicitation(ctx, ask)

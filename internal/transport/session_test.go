@@ -106,6 +106,9 @@ func TestNobodyAnswersForAnother(t *testing.T) {
 	s := open(t, transport.Network{})
 	asked, other := session(t, s), session(t, s)
 	l := listen(t, http.MethodPost, s.http, call(2, "ask"), asked)
+	if e := l.next(t); !strings.Contains(e, "notifications/progress") {
+		t.Errorf("not what was told first: %s", e)
+	}
 	question := l.next(t)
 	if !strings.Contains(question, "elicitation/create") {
 		t.Fatalf("not a question: %s", question)

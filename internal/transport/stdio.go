@@ -20,15 +20,17 @@ func (s *Service) Stdio(ctx context.Context, stdin io.Reader, stdout, stderr io.
 	stdio.SetErrorLogger(log.New(stderr, "trainmedic serve: ", 0))
 	server.WithWorkerPoolSize(workers)(stdio)
 	open := newUnanswered()
-	calls, cut := context.WithCancel(context.WithoutCancel(ctx))
+	out := &answering{to: stdout, open: open}
+	calls, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), tellerKey{}, out))
 	defer cut()
+	out.gone = cut
 	stop := context.AfterFunc(ctx, func() {
 		s.end()
 		open.wait(calls, grace)
 		cut()
 	})
 	defer stop()
-	err := stdio.Listen(calls, &asking{from: stdin, open: open, ctx: calls, ended: s.end}, &answering{to: stdout, open: open, gone: cut})
+	err := stdio.Listen(calls, &asking{from: stdin, open: open, ctx: calls, ended: s.end}, out)
 	if err != nil && calls.Err() == nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("transport: stdio: %w", err)
 	}
@@ -140,6 +142,10 @@ func (a *answering) Write(p []byte) (int, error) {
 		a.gone()
 	}
 	return n, err
+}
+
+func (a *answering) tell(message []byte) {
+	_, _ = a.Write(append(message, '\n')) // a client that is gone shows in the end of its input
 }
 
 // eachLine hands over the whole lines and returns the rest.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 
@@ -46,7 +47,9 @@ func (h *streamable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	h.StreamableHTTPServer.ServeHTTP(w, r)
+	out := &reply{ResponseWriter: w}
+	defer out.end()
+	h.StreamableHTTPServer.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), tellerKey{}, out)))
 }
 
 // cors lets pages that may call read the answers. Without any, the name of none

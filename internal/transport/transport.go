@@ -1,6 +1,7 @@
 // Package transport is how clients reach an MCP server: standard input and
-// output, streamable HTTP, and the older HTTP with SSE. Whatever the way, a call
-// ends when its client is gone, and when the server has to end, calls that only
+// output, streamable HTTP, and the older HTTP with SSE. Whatever the way, what a
+// call tells its client comes before its answer, it ends when its client is gone,
+// and when the server has to end, calls that only
 // wait are asked to answer at once with what they know.
 package transport
 
@@ -16,9 +17,6 @@ import (
 // grace is how long calls may go on to their answer once the client has closed
 // its end (a script pipes its requests and does not wait) or the server has to end.
 const grace = 5 * time.Second
-
-// afterNotification is how long one takes to get out.
-const afterNotification = 10 * time.Millisecond
 
 // workers is how many calls of a stdio client run side by side.
 const workers = 64
@@ -62,15 +60,4 @@ func Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	stop := context.AfterFunc(st.alive, cancel)
 	return ctx, func() { stop(); cancel() }
-}
-
-// Settle lets a notification get out before the answer does: one right before it
-// gets lost over HTTP.
-func Settle(ctx context.Context) {
-	t := time.NewTimer(afterNotification)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -46,13 +46,10 @@ func contents(m *server.MCPServer) {
 }
 
 // notices are tools that tell something while they run.
-func notices(m *server.MCPServer) {
+func notices(m *server.MCPServer, way *transport.Service) {
 	logs := func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for _, line := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
-			if err := m.SendLogMessageToClient(ctx, mcp.NewLoggingMessageNotification(mcp.LoggingLevelInfo, "conformance", line)); err != nil {
-				return nil, err
-			}
-			transport.Settle(ctx)
+			way.Log(ctx, mcp.LoggingLevelInfo, "conformance", line)
 		}
 		return done("logged")
 	}
@@ -63,10 +60,7 @@ func notices(m *server.MCPServer) {
 			return done("nobody asked for progress")
 		}
 		for _, n := range []int{0, 50, 100} {
-			if err := m.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": req.Params.Meta.ProgressToken, "progress": n, "total": 100}); err != nil {
-				return nil, err
-			}
-			transport.Settle(ctx)
+			way.Tell(ctx, "notifications/progress", map[string]any{"progressToken": req.Params.Meta.ProgressToken, "progress": n, "total": 100})
 		}
 		return done("progress reported")
 	})

@@ -32,12 +32,13 @@ func serve(ctx context.Context) error {
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true), server.WithPromptCapabilities(true),
 		server.WithCompletions(), server.WithLogging(), server.WithElicitation())
 	m.EnableSampling()
+	way := transport.New(m)
 	contents(m)
-	notices(m)
+	notices(m, way)
 	questions(m)
 	rounds(m)
 	documents(m)
-	run, err := transport.New(m).Listen(ctx, transport.Network{HTTP: "127.0.0.1:0", Say: func(line string) { fmt.Fprintln(os.Stderr, "conformance: "+line) }})
+	run, err := way.Listen(ctx, transport.Network{HTTP: "127.0.0.1:0", Say: func(line string) { fmt.Fprintln(os.Stderr, "conformance: "+line) }})
 	if err != nil {
 		return err
 	}
