@@ -24,13 +24,15 @@ test:
 	go test ./internal/monitor -run 'HealthyRuns|ADayLeaks' # all of them: the race detector sees a few
 	test/inspector.sh
 	test/conformance.sh
+	test/sdk.sh
 
 check: form lint fresh test
 
 form:
-	@bad=$$(gofmt -l bench cmd internal tools schemas references); \
+	@bad=$$(gofmt -l bench cmd internal tools schemas references test); \
 	if [ -n "$$bad" ]; then echo "gofmt -w these:"; echo "$$bad"; exit 1; fi
 	go vet ./...
+	cd test/gosdk && go vet ./...
 
 lint: $(lint)
 	$(lint) run ./...

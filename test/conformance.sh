@@ -32,12 +32,12 @@ serve() {
 	"$@" 2>"$work/$name.txt" &
 	servers="$servers $!"
 	tries=0
-	until grep -qs ' on http' "$work/$name.txt"; do
+	until grep -qs ' on http.*/mcp' "$work/$name.txt"; do
 		tries=$((tries + 1))
 		[ $tries -lt 100 ] || { echo "FAIL conformance: $name does not come up" >&2; cat "$work/$name.txt" >&2; exit 1; }
 		sleep 0.1
 	done
-	eval "url_$name=$(sed -n 's/.* on \(http.*\)/\1/p' "$work/$name.txt")"
+	eval "url_$name=$(sed -n 's/.* on \(http.*\/mcp\)$/\1/p' "$work/$name.txt")"
 }
 
 program() { # RELEASE

@@ -26,7 +26,8 @@ func main() {
 	}
 }
 
-// serve listens on a port of the loopback and says on which.
+// serve listens on a port of the loopback and says on which; with the argument
+// stdio it answers one client on standard input and output.
 func serve(ctx context.Context) error {
 	m := server.NewMCPServer("trainmedic-conformance", "1",
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true), server.WithPromptCapabilities(true),
@@ -38,7 +39,11 @@ func serve(ctx context.Context) error {
 	questions(m)
 	rounds(m)
 	documents(m)
-	run, err := way.Listen(ctx, transport.Network{HTTP: "127.0.0.1:0", Say: func(line string) { fmt.Fprintln(os.Stderr, "conformance: "+line) }})
+	if len(os.Args) > 1 && os.Args[1] == "stdio" {
+		return way.Stdio(ctx, os.Stdin, os.Stdout, os.Stderr)
+	}
+	const here = "127.0.0.1:0"
+	run, err := way.Listen(ctx, transport.Network{HTTP: here, SSE: here, Say: func(line string) { fmt.Fprintln(os.Stderr, "conformance: "+line) }})
 	if err != nil {
 		return err
 	}
