@@ -63,6 +63,9 @@ func (s *Server) fit(v any, title string, a args, cut *[]report.Cut, lists ...re
 	if len(whole) <= a.MaxBytes {
 		return nil
 	}
+	if len(whole) > storeBytes { // what is kept has a bound too
+		report.Fit(v, storeBytes, "", cut, lists...)
+	}
 	id := s.store.id()
 	if err := s.keep(id, title, v); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -10,7 +11,8 @@ import (
 // What the store keeps in memory.
 const (
 	storeItems = 64
-	storeBytes = 8 << 20 // of one item
+	storeBytes = 8 << 20  // of one item
+	storeTotal = 64 << 20 // of all
 )
 
 // store keeps the last whole results, so that what an answer left out can be
@@ -20,6 +22,7 @@ type store struct {
 	newID func() string
 	ids   []string // oldest first
 	items map[string]item
+	total int // bytes
 }
 
 type item struct{ title, json string }
@@ -46,16 +49,18 @@ func (s *store) put(id string, it item) (gone []string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.items[id]; !ok {
+	if old, ok := s.items[id]; ok {
+		s.total -= len(old.json)
+	} else {
 		s.ids = append(s.ids, id)
 	}
 	s.items[id] = it
-	if n := len(s.ids) - storeItems; n > 0 {
-		gone = append(gone, s.ids[:n]...)
-		s.ids = append([]string(nil), s.ids[n:]...)
-	}
-	for _, g := range gone {
-		delete(s.items, g)
+	s.total += len(it.json)
+	for len(s.ids) > storeItems || s.total > storeTotal {
+		gone = append(gone, s.ids[0])
+		s.total -= len(s.items[s.ids[0]].json)
+		delete(s.items, s.ids[0])
+		s.ids = slices.Clone(s.ids[1:])
 	}
 	return gone
 }

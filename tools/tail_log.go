@@ -164,18 +164,28 @@ func pick(streams []run.Stream, name, cursorFile string) (*run.Stream, error) {
 }
 
 // fitTail bounds the lines: the oldest of the last lines go, or the newest of
-// those since a cursor, which then are the next to come.
+// those since a cursor, which then are the next to come. One line stays, in part
+// if need be, so that there is a way on.
 func (s *Server) fitTail(w *window, a args) error {
 	r := w.out
-	list := report.Last("lines", &r.Lines, 0)
+	all, end, cursor := r.Lines, r.AtEnd, r.Cursor
+	from := func(n int) int { return len(all) - n } // the first line that stays
 	if a.Cursor != "" || a.Around > 0 {
-		all, end, cursor := r.Lines, r.AtEnd, r.Cursor
-		list = report.List{Field: "lines", Len: len(all), Keep: func(n int) {
-			r.Lines, r.AtEnd, r.Cursor = all[:n:n], end, cursor
-			if n < len(all) && a.Around == 0 {
-				r.AtEnd, r.Cursor = false, cursorAt(all[n]).String()
-			}
-		}}
+		from = func(int) int { return 0 }
 	}
+	list := report.List{Field: "lines", Len: len(all), Keep: func(n int) {
+		part := n == 0
+		n = max(n, 1)
+		at := from(n)
+		r.Lines, r.AtEnd, r.Cursor = all[at:at+n:at+n], end, cursor
+		if part {
+			l := all[at]
+			l.File, l.Text = redact.Clip(l.File, a.MaxBytes/16), redact.Clip(l.Text, a.MaxBytes/8)
+			r.Lines = []LogLine{l}
+		}
+		if a.Cursor != "" && n < len(all) {
+			r.AtEnd, r.Cursor = false, cursorAt(all[n]).String()
+		}
+	}}
 	return s.fit(r, "Lines of "+run.Name(redact.Clip(w.name, 80)), a, &r.Cut, list)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // List is a part of a result that may be shortened to make the whole fit. Keep
@@ -52,9 +53,15 @@ func Entries[T any](field string, m *map[string]T, first []string, min int) List
 	}}
 }
 
+// Text is a text of which the first least letters always stay.
+func Text(field string, s *string, least int) List {
+	all := []rune(*s)
+	return List{Field: field, Len: len(all), Min: least, Keep: func(n int) { *s = string(all[:min(max(n, least), len(all))]) }}
+}
+
 // Fit shortens the lists, the least important first, until v is at most max
 // bytes of JSON, and records in cut what it shortened. uri is where the whole
-// can be read.
+// can be read. If even that is too much, cut has one entry that names them all.
 func Fit(v any, max int, uri string, cut *[]Cut, lists ...List) {
 	if size(v) <= max {
 		return
@@ -79,6 +86,21 @@ func Fit(v any, max int, uri string, cut *[]Cut, lists ...List) {
 			*cut = mergeCut((*cut)[:entry], Cut{Field: l.Field, Kept: kept[i], Total: l.Len, URI: uri})
 		}
 	}
+	if size(v) > max && len(*cut) > 1 {
+		*cut = fold(*cut)
+	}
+}
+
+// fold makes one entry of all.
+func fold(cut []Cut) []Cut {
+	one := Cut{URI: cut[0].URI}
+	var fields []string
+	for _, c := range cut {
+		fields = append(fields, c.Field)
+		one.Kept, one.Total = one.Kept+c.Kept, one.Total+c.Total
+	}
+	one.Field = strings.Join(fields, ", ")
+	return []Cut{one}
 }
 
 // shorten finds the largest length of one list, from least up, with which v fits.
@@ -146,7 +168,8 @@ func (d *Diagnosis) Bound(max int, uri string) {
 		lists = append(lists, First("pipeline.failed_tasks", &p.FailedTasks, 20))
 	}
 	lists = append(lists, d.lists()...)
-	lists = append(lists, First("findings", &d.Findings, 5), First("next_commands", &d.NextCommands, 5), First("fixes", &d.Fixes, 5))
+	lists = append(lists, First("findings", &d.Findings, 5), First("next_commands", &d.NextCommands, 5), First("fixes", &d.Fixes, 5),
+		Text("failure_context.file", &d.FailureContext.File, 100), Text("target", &d.Target, 100), Text("summary", &d.Summary, 200))
 	Fit(d, max, uri, &d.Cut, lists...)
 	d.dropRefs()
 }
