@@ -48,8 +48,10 @@ func awaitDecision(ctx context.Context, s *Server, a args) (any, error) {
 	if a.progress != nil {
 		left, stretch = time.Duration(seconds)*time.Second, progressEvery
 	}
+	waiting, stop := s.way.Waiting(ctx)
+	defer stop()
 	for told := 1; ; told++ {
-		part, cancel := context.WithTimeout(ctx, min(stretch, left))
+		part, cancel := context.WithTimeout(waiting, min(stretch, left))
 		rec, err := s.cfg.Actions.Await(part, principal(ctx), a.ApprovalID)
 		cancel()
 		left -= stretch
@@ -63,7 +65,7 @@ func awaitDecision(ctx context.Context, s *Server, a args) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rec.State != gate.Pending || left <= 0 || ctx.Err() != nil {
+		if rec.State != gate.Pending || left <= 0 || waiting.Err() != nil {
 			v := &Approval{State: decided[rec.State], ApprovalID: rec.ID, Digest: rec.Short(), ExpiresAt: rec.Expires.UTC().Format(time.RFC3339), Result: rec.Outcome}
 			redact.Value(v)
 			return v, nil

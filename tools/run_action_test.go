@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainmedic/trainmedic/internal/gate"
 	"github.com/trainmedic/trainmedic/internal/report"
+	"github.com/trainmedic/trainmedic/internal/transport"
 	"github.com/trainmedic/trainmedic/tools"
 )
 
@@ -64,6 +65,49 @@ func act(t *testing.T, c *client, args map[string]any) tools.ActionResult {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// awaited are actions that tell who waits for a decision.
+type awaited struct {
+	tools.Actions
+	waits chan string
+}
+
+func (a awaited) Await(ctx context.Context, principal, id string) (gate.Record, error) {
+	a.waits <- id
+	return a.Actions.Await(ctx, principal, id)
+}
+
+func TestAnEndingServerAnswersThoseWhoWaitForADecision(t *testing.T) {
+	g, _, err := gate.Open(t.TempDir(), gate.Policy{On: true}, &world{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	waits := make(chan string, 10)
+	n := listen(t, newServer(t, tools.Config{Actions: awaited{g, waits}}), transport.Network{})
+	c := connect(t, n, "http", nil)
+	r, err := c.CallTool(t.Context(), request("run_action", map[string]any{"target": "pid:7", "operation": "terminate"}))
+	if err != nil || r.IsError {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	id := r.StructuredContent.(map[string]any)["approval_id"]
+	answer := make(chan *mcp.CallToolResult, 1)
+	go func() {
+		r, err := c.CallTool(t.Context(), request("await_approval", map[string]any{"approval_id": id, "wait_seconds": 50}))
+		if err != nil {
+			t.Error(err)
+		}
+		answer <- r
+	}()
+	<-waits
+	began := time.Now()
+	if err := n.stop(); err != nil {
+		t.Error(err)
+	}
+	if r := <-answer; r == nil || r.IsError || r.StructuredContent.(map[string]any)["state"] != "pending" || time.Since(began) > 3*time.Second {
+		t.Errorf("after %v: %+v", time.Since(began), r)
+	}
 }
 
 func TestActionsThroughTheTools(t *testing.T) {
