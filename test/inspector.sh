@@ -2,8 +2,8 @@
 # The MCP server against the official MCP Inspector, over stdio and streamable
 # HTTP (both eras of the protocol) and SSE: the list of tools passes --strict
 # without a warning, every tool answers a call, a wrong argument gives exit 5
-# (isError), prompts and resources are there, calls side by side all succeed, and
-# without the token nothing is.
+# (isError), prompts and resources are there, calls side by side all succeed,
+# without the token nothing is, and the Inspector's web page works in a browser.
 # Usage: test/inspector.sh [PROGRAM]     (builds the program when not given)
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,10 +13,10 @@ work=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-if [ ! -x "$cache/node_modules/.bin/mcp-inspector" ] || [ ! -x "$cache/node_modules/node/bin/node" ]; then
+if [ ! -x "$cache/node_modules/.bin/mcp-inspector" ] || [ ! -x "$cache/node_modules/node/bin/node" ] || [ ! -d "$cache/node_modules/puppeteer-core" ]; then
 	mkdir -p "$cache"
 	npm install --prefix "$cache" --no-audit --no-fund --loglevel=error \
-		@modelcontextprotocol/inspector@2.12.0 node@22.23.3
+		@modelcontextprotocol/inspector@2.12.0 node@22.23.3 puppeteer-core@24.43.1
 fi
 PATH=$cache/node_modules/node/bin:$PATH
 
@@ -112,6 +112,26 @@ for way in http sse; do
 	echo "ok   inspector, $way: a wrong token is refused"
 done
 token=$right
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+if [ -n "$browser" ]; then
+	"$program" serve --http 127.0.0.1:0 2>"$work/open.txt" & # the page has no field for a token here
+	open=$!
+	tries=0
+	until grep -q ' on http' "$work/open.txt" || [ $tries -gt 100 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	code=0
+	HOME=$work node test/inspector-web.mjs "$cache" "$browser" "$(sed -n 's/.*streamable HTTP on //p' "$work/open.txt")" "$log" || code=$?
+	kill "$open"
+	[ $code -eq 0 ] || { echo "FAIL inspector, web page" >&2; exit 1; }
+elif [ -n "${CI:-}" ]; then
+	echo "FAIL inspector: there is no browser for its web page" >&2
+	exit 1
+else
+	echo "skip inspector, web page: there is no browser"
+fi
 
 kill "$server"
 wait "$server" || { echo "FAIL inspector: the server ended with exit $?" >&2; cat "$work/serve.txt" >&2; exit 1; }
