@@ -33,6 +33,7 @@ func assemble(f *casefile.File, r judge.Ruling) *report.Diagnosis {
 	d.Checkpoints, d.BestCheckpoint = checkpoints(f.Checkpoints, r.Onset)
 	d.Pipeline = pipeline(f, d.PrimaryCause == report.None)
 	d.Findings = findings(d)
+	d.Seen = r.Seen
 	return d
 }
 

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -21,6 +22,7 @@ type Ruling struct {
 	Context  *casefile.Context // around the proving line
 	Proof    casefile.Evidence // the line that proves the primary cause
 	Onset    int64             // the step at which training went wrong, -1 when it is not that kind
+	Seen     []report.Anomaly  // what detectors saw at a step, healed or not
 }
 
 // Case judges a case file.
@@ -39,7 +41,28 @@ func Case(b *failure.Book, f *casefile.File) Ruling {
 		r = acquit(b, f, all)
 	}
 	compare(f, &r.Verdict)
+	r.Seen = seen(f, all)
 	return r
+}
+
+// seen lists what detectors saw at a step, and the explosion of gradients: of each
+// type where it began first.
+func seen(f *casefile.File, all []*suspect) []report.Anomaly {
+	var out []report.Anomaly
+	for _, s := range all {
+		step := s.step
+		if s.onset > 0 {
+			step = s.onset
+		}
+		if s.detected && s.role != report.RoleContext && s.kind != "" && step >= 0 {
+			out = append(out, report.Anomaly{Type: s.kind, Severity: s.severity, Description: s.says, Step: &step})
+		}
+	}
+	if a := gradientExplosion(f); a != nil && a.Step != nil {
+		out = append(out, *a)
+	}
+	slices.SortStableFunc(out, func(a, b report.Anomaly) int { return cmp.Compare(*a.Step, *b.Step) })
+	return oneOfEach(out)
 }
 
 // convict writes the verdict for a primary suspect.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
-	"image/png"
 	"io"
 	"math"
 	"strings"
@@ -15,17 +14,15 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// The size of a picture in points; a PNG has two dots for each.
+// The size of a picture in points.
 const (
 	width       = 720
 	panelHeight = 150
 	headHeight  = 26
 	footHeight  = 22
-	dpi         = 144
 	thinTo      = 400
 )
 
@@ -41,7 +38,8 @@ var (
 	other = hue{"other", color.NRGBA{0xd9, 0x77, 0x06, 0xff}}
 	alarm = hue{"alarm", color.NRGBA{0xdc, 0x26, 0x26, 0xff}}
 	saved = hue{"saved", color.NRGBA{0x15, 0x80, 0x3d, 0xff}}
-	hues  = []hue{paper, ink, faint, grid, first, noise, other, alarm, saved}
+	lost  = hue{"lost", color.NRGBA{0xfd, 0xec, 0xec, 0xff}}
+	hues  = []hue{paper, ink, faint, grid, first, noise, other, alarm, saved, lost}
 )
 
 // hue is a colour by the name of its variable.
@@ -60,19 +58,6 @@ func Style() [][2]string {
 		out = append(out, [2]string{"--plot-" + h.name, h.hex()})
 	}
 	return out
-}
-
-// PNG writes the picture, 1440 dots wide.
-func (p Picture) PNG(w io.Writer) error {
-	c := vgimg.NewWith(vgimg.UseWH(width, p.height()), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(paper))
-	if err := p.draw(draw.New(c)); err != nil {
-		return err
-	}
-	e := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := e.Encode(w, c.Image()); err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	return nil
 }
 
 // SVG writes the picture as an element of a page, whose style gives the colours.
@@ -100,8 +85,16 @@ func (p Picture) SVG(w io.Writer) error {
 // families gives the texts the page's own typeface.
 var families = strings.NewReplacer("font-family:Liberation Sans;", "", "font-variant:none;", "", "font-style:normal;", "")
 
+// head is the room for the title.
+func (p Picture) head() vg.Length {
+	if p.Title == "" {
+		return 8
+	}
+	return headHeight
+}
+
 func (p Picture) height() vg.Length {
-	return headHeight + footHeight + vg.Length(max(1, len(p.Panels)))*panelHeight
+	return p.head() + footHeight + vg.Length(max(1, len(p.Panels)))*panelHeight
 }
 
 // draw puts the panels below each other, their axes aligned.
@@ -120,7 +113,7 @@ func (p Picture) draw(c draw.Canvas) error {
 		}
 		grids = append(grids, []*plot.Plot{g})
 	}
-	area := draw.Crop(c, 8, -14, 4, -headHeight)
+	area := draw.Crop(c, 8, -14, 4, -p.head())
 	cells := plot.Align(grids, draw.Tiles{Rows: len(grids), Cols: 1, PadY: 4}, area)
 	for i := range grids {
 		grids[i][0].Draw(cells[i][0])
@@ -134,13 +127,14 @@ func (p Picture) span() (low, high float64) {
 	take := func(x float64) { low, high = min(low, x), max(high, x) }
 	for _, panel := range p.Panels {
 		for _, l := range panel.Lines {
-			pieces, lost := l.strokes()
+			pieces, gaps := l.strokes()
 			for _, piece := range pieces {
 				take(piece[0].X)
 				take(piece[len(piece)-1].X)
 			}
-			for _, x := range lost {
-				take(x)
+			for _, gap := range gaps {
+				take(gap[0])
+				take(gap[len(gap)-1])
 			}
 		}
 	}
@@ -158,7 +152,7 @@ func (p Picture) panel(panel Panel, low, high float64, last bool) (*plot.Plot, e
 	g := plot.New()
 	g.BackgroundColor = paper
 	g.X.Min, g.X.Max = low, high
-	g.X.Padding, g.Y.Padding = 0, 4
+	g.X.Padding, g.Y.Padding = 4, 4
 	for _, a := range []*plot.Axis{&g.X, &g.Y} {
 		a.LineStyle.Color, a.LineStyle.Width = grid, 0.8
 		a.Tick.LineStyle.Color, a.Tick.Length = grid, 3

@@ -1,7 +1,7 @@
 // Package plot draws the metrics of a run so that a person sees at a glance what
 // happened: a panel for each metric above a common axis of steps, values that are
-// not finite and the steps of the evidence marked, a logarithmic scale where a
-// linear one would hide most of the curve. A picture is a PNG for a chat, or an
+// not finite, spikes, and the steps of anomalies and evidence marked, a logarithmic
+// scale where a linear one would hide most of the curve. A picture is a PNG for a chat, or an
 // SVG for a page, whose colours are the page's.
 package plot
 
@@ -43,6 +43,7 @@ type Role int
 const (
 	Saved Role = iota
 	Sign
+	Seen // what a detector read from the metrics
 	Proof
 )
 
@@ -55,7 +56,7 @@ type Mark struct {
 
 // maxMarks and maxPanels keep a picture readable.
 const (
-	maxMarks  = 4
+	maxMarks  = 6
 	maxPanels = 6
 )
 
@@ -71,7 +72,7 @@ func Of(d *report.Diagnosis, series []*run.Series) Picture {
 		if s == nil || s.Count < 2 {
 			continue
 		}
-		line := Line{Name: s.Name, Points: s.Points()}
+		line := Line{Name: s.Name, Points: samples(s)}
 		if i, ok := at[pairs[s.Name]]; ok {
 			p.Panels[i].Lines = append(p.Panels[i].Lines, line)
 		} else if len(p.Panels) < maxPanels {
@@ -95,43 +96,60 @@ func Usual(d *report.Diagnosis, series func(name string) *run.Series) Picture {
 	return Of(d, all)
 }
 
-// marks are the steps of the evidence and of the checkpoint to go on from.
+// marks are the steps of the evidence, of what detectors saw, and of the
+// checkpoint to go on from; one for a step, the gravest first.
 func marks(d *report.Diagnosis) []Mark {
 	var all []Mark
+	named := func(step int64, what string, r Role) Mark {
+		return Mark{step, fmt.Sprintf("%s, step %d", what, step), r}
+	}
 	for i, e := range d.EvidenceRefs {
-		if e.Step == nil || e.Role == report.RoleContext {
-			continue
+		switch {
+		case e.Step == nil || e.Role == report.RoleContext:
+		case i == 0:
+			all = append(all, named(*e.Step, string(d.PrimaryCause), Proof))
+		default:
+			all = append(all, Mark{*e.Step, "", Sign})
 		}
-		m := Mark{*e.Step, "", Sign}
-		if i == 0 {
-			m.Role, m.Label = Proof, string(d.PrimaryCause)
+	}
+	for _, a := range d.Seen {
+		if a.Step != nil {
+			all = append(all, named(*a.Step, string(a.Type), Seen))
 		}
-		all = append(all, m)
 	}
 	for _, c := range d.Checkpoints {
 		if c.Step != nil && d.BestCheckpoint != nil && c.Path == *d.BestCheckpoint {
-			all = append(all, Mark{*c.Step, "checkpoint", Saved})
+			all = append(all, named(*c.Step, "checkpoint", Saved))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Mark) int { return cmp.Or(cmp.Compare(b.Role, a.Role), cmp.Compare(a.Step, b.Step)) })
-	all = slices.CompactFunc(all, func(a, b Mark) bool { return a.Role == b.Role && a.Step == b.Step })
-	return all[:min(len(all), maxMarks)]
+	var out []Mark
+	for _, m := range all {
+		if !slices.ContainsFunc(out, func(o Mark) bool { return o.Step == m.Step && (m.Role != Saved || o.Role == Saved) }) {
+			out = append(out, m)
+		}
+	}
+	return out[:min(len(out), maxMarks)]
 }
 
 // xy is a sample that can be drawn.
 type xy struct{ X, Y float64 }
 
 // strokes cuts a line into pieces that go on without a gap: at values that are
-// not finite, and where a new attempt begins. lost are the places without a
-// finite value.
-func (l Line) strokes() (pieces [][]xy, lost []float64) {
+// not finite, and where a new attempt begins. lost are the stretches of places
+// without a finite value.
+func (l Line) strokes() (pieces [][]xy, lost [][]float64) {
 	byStep := l.hasSteps()
 	var piece []xy
+	var gap []float64
 	end := func() {
 		if len(piece) > 0 {
 			pieces = append(pieces, piece)
 		}
-		piece = nil
+		if len(gap) > 0 {
+			lost = append(lost, gap)
+		}
+		piece, gap = nil, nil
 	}
 	last := math.Inf(-1)
 	for i, p := range l.Points {
@@ -147,9 +165,14 @@ func (l Line) strokes() (pieces [][]xy, lost []float64) {
 		}
 		last = x
 		if p.Value-p.Value != 0 {
-			end()
-			lost = append(lost, x)
+			if len(piece) > 0 {
+				end()
+			}
+			gap = append(gap, x)
 			continue
+		}
+		if len(gap) > 0 {
+			end()
 		}
 		piece = append(piece, xy{x, within(p.Value)})
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,6 +34,8 @@ func diverged() (*report.Diagnosis, []*run.Series) {
 	step, saved, path := int64(3000), int64(2500), "checkpoint-2500"
 	d.Summary, d.PrimaryCause = "diverged: nan-inf, the gradients exploded", report.NaNInf
 	d.EvidenceRefs = []report.EvidenceRef{{Step: &step, Role: report.RoleCause}}
+	began := int64(2990)
+	d.Seen = []report.Anomaly{{Type: report.AnomalyNaNInf, Step: &step}, {Type: report.AnomalyGradientExplosion, Step: &began}}
 	d.Checkpoints, d.BestCheckpoint = []report.Checkpoint{{Path: path, Step: &saved}}, &path
 	r := rand.New(rand.NewPCG(1, 2))
 	return d, []*run.Series{
@@ -58,27 +61,73 @@ func diverged() (*report.Diagnosis, []*run.Series) {
 	}
 }
 
-func TestAPictureIsAPNG(t *testing.T) {
-	var b bytes.Buffer
-	if err := plot.Of(diverged()).PNG(&b); err != nil {
-		t.Fatal(err)
+// spiky is a run of n samples that goes well, though its loss jumps twice and
+// comes back.
+func spiky(n int) (*report.Diagnosis, []*run.Series) {
+	r := rand.New(rand.NewPCG(3, 4))
+	d := report.NewDiagnosis()
+	d.Summary = "healthy: no sign of a failure"
+	through := func(i int) float64 { return float64(i) / float64(n) }
+	return d, []*run.Series{
+		series("loss", n, func(i int) float64 {
+			v := 1 + 3*math.Exp(-4*through(i)) + 0.05*r.NormFloat64()
+			if i == n/3 || i == n*2/3+1 {
+				v *= 3
+			}
+			return v
+		}),
+		series("lr", n, func(i int) float64 { return 1e-4 * (1 + math.Cos(math.Pi*through(i))) }),
+		series("tokens_per_second", n, func(int) float64 { return 52_000 + 400*r.NormFloat64() }),
 	}
-	size := b.Len()
-	if f := os.Getenv("PLOT_OUT"); f != "" { // to look at it
-		if err := os.WriteFile(f, b.Bytes(), 0o644); err != nil {
+}
+
+// confused is a run of six metrics that are noise alone: the largest picture.
+func confused() (*report.Diagnosis, []*run.Series) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var all []*run.Series
+	for _, name := range []string{"loss", "grad_norm", "lr", "accuracy", "perplexity", "loss_scale"} {
+		all = append(all, series(name, 4000, func(int) float64 { return r.ExpFloat64() }))
+	}
+	return report.NewDiagnosis(), all
+}
+
+func TestAPictureIsAPNG(t *testing.T) {
+	for name, of := range map[string]func() (*report.Diagnosis, []*run.Series){"diverged": diverged, "spiky": func() (*report.Diagnosis, []*run.Series) { return spiky(3000) }, "confused": confused} {
+		var b bytes.Buffer
+		if err := plot.Of(of()).PNG(&b); err != nil {
 			t.Fatal(err)
 		}
+		size := b.Len()
+		if dir := os.Getenv("SCREENSHOTS"); dir != "" { // to look at it
+			if err := os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		img, err := png.Decode(&b)
+		if err != nil || img.Bounds().Dx() < 720 || size > plot.MaxPNG {
+			t.Errorf("%s: %d bytes, %v", name, size, err)
+		}
 	}
-	img, err := png.Decode(&b)
-	if err != nil || img.Bounds().Dx() != 1440 || size > 150<<10 {
-		t.Errorf("%d bytes, %v", size, err)
+}
+
+func TestSpikesAreMarked(t *testing.T) {
+	rings := func(svg string) int { return strings.Count(svg, "A3.5,3.5") / 2 } // two arcs each
+	svg := vector(t, plot.Of(spiky(3000)))
+	if n := rings(svg); n != 2 || !strings.Contains(svg, ">spike to ") {
+		t.Errorf("%d rings", n)
+	}
+	if n := rings(vector(t, plot.Of(spiky(30_001)))); n == 0 {
+		t.Error("the highest spike is lost where samples are thinned")
+	}
+	if n := rings(vector(t, plot.Of(diverged()))); n != 0 {
+		t.Error("what never comes down again is no spike")
 	}
 }
 
 func TestAPictureSaysWhatHappened(t *testing.T) {
 	svg := vector(t, plot.Of(diverged()))
 	for _, want := range []string{
-		">loss<", ">eval_loss  (logarithmic)<", ">grad_norm  (logarithmic)<", ">lr<", ">step<", ">NaN from step 3100<", ">infinite from step 3100<", ">nan-inf<", ">checkpoint<",
+		">loss<", ">eval_loss  (logarithmic)<", ">grad_norm  (logarithmic)<", ">lr<", ">step<", ">NaN from step 3100<", ">infinite from step 3100<", ">nan-inf, step 3000<", ">gradient-explosion, step 2990<", ">checkpoint, step 2500<",
 		"diverged: nan-inf", "var(--plot-alarm)", "var(--plot-first)",
 	} {
 		if !strings.Contains(svg, want) {

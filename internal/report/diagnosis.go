@@ -26,6 +26,9 @@ type Diagnosis struct {
 	BestCheckpoint *string           `json:"best_checkpoint" jsonschema:"nullable"`
 	Pipeline       *PipelineState    `json:"pipeline" jsonschema:"nullable"`
 	Cut            []Cut             `json:"cut"`
+
+	// Seen is what detectors saw at a step, healed or not: for pictures.
+	Seen []Anomaly `json:"-"`
 }
 
 // Verdict is what the judge decided: the part of a Diagnosis that
