@@ -23,8 +23,8 @@ var floors = []struct {
 	{9, "bench/cmd/*", "bench/*", false}, // measures the built program from outside
 	{8, "bench/*", "", false},
 	{9, "test/*", "internal/transport", false}, // programs for tests with foreign clients
-	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references internal/transport", false},
-	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/gate/person internal/report internal/plot internal/source internal/redact", false},
+	{8, "tools", "internal/diagnose internal/monitor internal/gate internal/report internal/plot internal/source internal/casefile internal/run internal/redact schemas references internal/transport internal/page", false},
+	{8, "internal/cli", "internal/diagnose internal/monitor internal/gate internal/gate/person internal/report internal/plot internal/source internal/redact internal/page", false},
 	{7, "internal/diagnose", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact", false},
 	{7, "internal/monitor", "internal/judge internal/failure internal/casefile internal/source internal/report internal/run internal/redact internal/gate internal/state", false},
 	{6, "internal/failure/all", "internal/failure internal/failure/*", false},
@@ -64,11 +64,13 @@ var floors = []struct {
 	{2, "internal/redact", "internal/run internal/report", false},
 	{2, "internal/redact/redacttest", "", true}, // what tests of the faces show them
 	{2, "internal/plot", "internal/run internal/report", false},
+	{3, "internal/page", "internal/plot internal/run internal/report", false},
 	{1, "internal/gpu", "internal/shell internal/run", false},
 	{1, "internal/kernel", "internal/shell internal/run", false},
 	{1, "internal/door", "", false},
 	{0, "internal/faulttest", "", true}, // faults for tests
 	{0, "internal/state", "", true},
+	{0, "internal/chromium", "", false}, // drives a browser for tests
 	{0, "internal/shell", "", true},
 	{0, "internal/decimal", "", true},
 	{0, "internal/run", "", true},

@@ -6,13 +6,14 @@ import (
 	"os"
 	"slices"
 
+	"github.com/trainmedic/trainmedic/internal/page"
 	"github.com/trainmedic/trainmedic/internal/redact"
 	"github.com/trainmedic/trainmedic/internal/report"
 )
 
 func checkFailedRun() *tool {
 	return &tool{
-		name: "check_failed_run", title: "Check a failed run", result: "check-failed-run", writes: true, explains: true,
+		name: "check_failed_run", title: "Check a failed run", result: "check-failed-run", writes: true, explains: true, app: true,
 		doc: "The whole diagnosis of a failed or unstable run: status, cause, evidence with file and line, last progress, metrics, checkpoints, ranked fixes, decision. Writes check-failed-run.json only when out_dir is given.",
 		args: object{
 			"out_dir": text("Existing directory for check-failed-run.json."),
@@ -38,7 +39,21 @@ func runCheck(ctx context.Context, s *Server, a args) (any, error) {
 		}
 	}
 	d.Bound(a.MaxBytes, runURI(d.RunID))
-	return &d, nil
+	return &checked{&d, appReport(ctx, res)}, nil
+}
+
+// checked is a diagnosis and, for a host that shows apps, the report as HTML.
+type checked struct {
+	*report.Diagnosis
+	html string
+}
+
+// meta goes beside the result, past the model.
+func (c *checked) meta() object {
+	if c.html == "" {
+		return nil
+	}
+	return object{page.ReportKey: c.html}
 }
 
 // folder wants an out_dir that is there.

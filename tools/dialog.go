@@ -19,11 +19,19 @@ const dialogID = "approve"
 
 // elicits reports whether the client said that it can ask its user.
 func elicits(ctx context.Context) bool {
+	return capabilities(ctx).Elicitation != nil
+}
+
+// capabilities are what the client says that it can do: with each request in the
+// newer era, once in the older.
+func capabilities(ctx context.Context) mcp.ClientCapabilities {
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientCapabilities != nil {
-		return info.ClientCapabilities.Elicitation != nil
+		return *info.ClientCapabilities
 	}
-	c, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo)
-	return ok && c.GetClientCapabilities().Elicitation != nil
+	if c, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
+		return c.GetClientCapabilities()
+	}
+	return mcp.ClientCapabilities{}
 }
 
 // askInDialog has the client ask its user to type the code. The state that the

@@ -241,5 +241,8 @@ func success(v any) (*mcp.CallToolResult, error) {
 	if p, ok := v.(interface{ picture() []byte }); ok && p.picture() != nil {
 		res.Content = append(res.Content, mcp.NewImageContent(base64.StdEncoding.EncodeToString(p.picture()), "image/png"))
 	}
+	if m, ok := v.(interface{ meta() object }); ok && m.meta() != nil {
+		res.Meta = mcp.NewMetaFromMap(m.meta())
+	}
 	return res, nil
 }

@@ -106,6 +106,7 @@ func New(cfg Config) *Server {
 	}
 	s.addPrompts()
 	s.addResources()
+	s.addApp()
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/trainmedic/trainmedic/internal/page"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/schemas"
 )
@@ -24,6 +25,7 @@ type tool struct {
 	watches          bool           // it takes a run that goes on, or a watch of one, and may wait long
 	bare             bool           // it has no arguments but its own, checks them itself, and may wait long
 	acts             bool           // it changes the world
+	app              bool           // a host that shows apps shows the report beside the answer
 
 	run func(ctx context.Context, s *Server, a args) (any, error)
 
@@ -135,6 +137,9 @@ func (t *tool) mcp() mcp.Tool {
 		DestructiveHint: &t.acts,
 		IdempotentHint:  &idempotent,
 		OpenWorldHint:   &no,
+	}
+	if t.app {
+		out.Meta = mcp.NewMetaFromMap(object{"ui": object{"resourceUri": page.AppURI}})
 	}
 	return out
 }

@@ -26,19 +26,19 @@ const (
 	thinTo      = 400
 )
 
-// The colours of the light page. Of an SVG each becomes a variable of the page's
-// style; none is black, which the library leaves out.
+// The colours of a light page and of a dark one. Of an SVG each becomes a variable
+// of the page's style; none is black, which the library leaves out.
 var (
-	paper = hue{"paper", color.NRGBA{0xff, 0xff, 0xff, 0xff}}
-	ink   = hue{"ink", color.NRGBA{0x1f, 0x29, 0x33, 0xff}}
-	faint = hue{"faint", color.NRGBA{0x6b, 0x77, 0x85, 0xff}}
-	grid  = hue{"grid", color.NRGBA{0xe4, 0xe8, 0xec, 0xff}}
-	first = hue{"first", color.NRGBA{0x25, 0x63, 0xeb, 0xff}}
-	noise = hue{"noise", color.NRGBA{0xb3, 0xc8, 0xf8, 0xff}}
-	other = hue{"other", color.NRGBA{0xd9, 0x77, 0x06, 0xff}}
-	alarm = hue{"alarm", color.NRGBA{0xdc, 0x26, 0x26, 0xff}}
-	saved = hue{"saved", color.NRGBA{0x15, 0x80, 0x3d, 0xff}}
-	lost  = hue{"lost", color.NRGBA{0xfd, 0xec, 0xec, 0xff}}
+	paper = hue{"paper", rgb(0xffffff), "#11161c"}
+	ink   = hue{"ink", rgb(0x1f2933), "#e6edf3"}
+	faint = hue{"faint", rgb(0x6b7785), "#9aa7b4"}
+	grid  = hue{"grid", rgb(0xe4e8ec), "#2b343e"}
+	first = hue{"first", rgb(0x2563eb), "#7aa2f7"}
+	noise = hue{"noise", rgb(0xb3c8f8), "#33456e"}
+	other = hue{"other", rgb(0xd97706), "#f59e0b"}
+	alarm = hue{"alarm", rgb(0xdc2626), "#f87171"}
+	saved = hue{"saved", rgb(0x15803d), "#4ade80"}
+	lost  = hue{"lost", rgb(0xfdecec), "#3b1d22"}
 	hues  = []hue{paper, ink, faint, grid, first, noise, other, alarm, saved, lost}
 )
 
@@ -46,18 +46,22 @@ var (
 type hue struct {
 	name string
 	color.NRGBA
+	dark string
 }
+
+func rgb(v uint32) color.NRGBA { return color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 0xff} }
 
 func (h hue) hex() string { return fmt.Sprintf("#%02X%02X%02X", h.R, h.G, h.B) }
 
-// Style is the variables that a page has to define, with the values of the light
-// one, in a fixed order.
-func Style() [][2]string {
-	var out [][2]string
+// Style is the rule that defines the variables of the colours for a page.
+func Style() string {
+	var b strings.Builder
+	b.WriteString(":root {")
 	for _, h := range hues {
-		out = append(out, [2]string{"--plot-" + h.name, h.hex()})
+		fmt.Fprintf(&b, " --plot-%s: light-dark(%s, %s);", h.name, h.hex(), h.dark)
 	}
-	return out
+	b.WriteString(" }\n")
+	return b.String()
 }
 
 // SVG writes the picture as an element of a page, whose style gives the colours.

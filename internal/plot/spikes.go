@@ -36,11 +36,14 @@ func (l Line) spikes(piece []xy) []xy {
 		if higher := func(o xy) bool { return o.Y > p.Y }; slices.ContainsFunc(left, higher) || slices.ContainsFunc(right, higher) {
 			continue
 		}
-		before, after := median(left), median(right)
-		mid := max(before, after)
 		var off, over []float64
-		for _, o := range slices.Concat(left, right) {
-			off, over = append(off, math.Abs(o.Y-mid)), append(over, o.Y-mid)
+		mid := math.Inf(-1)
+		for _, side := range [][]xy{left, right} { // each by itself: the curve may fall
+			m := median(side)
+			mid = max(mid, m)
+			for _, o := range side {
+				off, over = append(off, math.Abs(o.Y-m)), append(over, o.Y-m)
+			}
 		}
 		slices.Sort(over)
 		if p.Y-mid > max(aboveMAD*run.Median(off), aboveHigh*over[len(over)*9/10], (aboveMid-1)*math.Abs(mid)) {
