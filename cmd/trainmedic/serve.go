@@ -16,6 +16,7 @@ import (
 	"github.com/trainmedic/trainmedic/internal/door"
 	"github.com/trainmedic/trainmedic/internal/gate"
 	"github.com/trainmedic/trainmedic/internal/monitor"
+	"github.com/trainmedic/trainmedic/internal/page"
 	"github.com/trainmedic/trainmedic/internal/source"
 	"github.com/trainmedic/trainmedic/internal/transport"
 	"github.com/trainmedic/trainmedic/tools"
@@ -74,7 +75,7 @@ func serve(ctx context.Context, of *diagnose.Doctor, o cli.ServeOptions, s cli.S
 	if o.Actions.Any() && token == "" && len(tokens) == 0 {
 		say("actions: a client of this machine is read-only, since without a token nobody knows which one asks; --token or --token-file makes them known")
 	}
-	run, err := server.Listen(ctx, transport.Network{HTTP: o.HTTP, SSE: o.SSE, Token: token, Tokens: tokens, Hosts: o.Hosts, Origins: o.Origins, Say: say})
+	run, err := server.Listen(ctx, transport.Network{HTTP: o.HTTP, SSE: o.SSE, Token: token, Tokens: tokens, Hosts: o.Hosts, Origins: o.Origins, Page: &page.Board{Watches: desk.List}, Say: say})
 	if err != nil {
 		return err
 	}

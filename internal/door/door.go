@@ -121,24 +121,32 @@ func (d *Door) fromHere(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// known wants a token, compared in a time that tells nothing of it, and says whose
-// it is.
-func (d *Door) known(w http.ResponseWriter, r *http.Request) (who string, ok bool) {
+// free reports whether no token is wanted.
+func (d *Door) free() bool { return d.Token == "" && len(d.Tokens) == 0 }
+
+// whose says whose a token is, "" for none that is known. It compares in a time
+// that tells nothing of it.
+func (d *Door) whose(given string) (who string) {
 	all := d.Tokens
 	if d.Token != "" {
 		all = append(slices.Clip(all), Token{Secret: d.Token})
 	}
-	if len(all) == 0 {
-		return "", true
-	}
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	a := sha256.Sum256([]byte(strings.TrimSpace(given)))
 	for _, t := range all {
 		if b := sha256.Sum256([]byte(t.Secret)); subtle.ConstantTimeCompare(a[:], b[:]) == 1 {
 			who = t.who()
 		}
 	}
-	if strings.EqualFold(scheme, "Bearer") && who != "" {
+	return who
+}
+
+// known wants a token and says whose it is.
+func (d *Door) known(w http.ResponseWriter, r *http.Request) (who string, ok bool) {
+	if d.free() {
+		return "", true
+	}
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if who = d.whose(given); strings.EqualFold(scheme, "Bearer") && who != "" {
 		return who, true
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="trainmedic"`)

@@ -34,6 +34,9 @@ func (s *seat) note(u *report.Update, w *Watch) {
 	g := &s.glance
 	g.Started, g.At, g.Polls, g.State = w.started, u.At, u.Poll, u.State
 	g.Next, g.Open = u.Next.Seconds(), u.Live.Open
+	if u.End == nil || u.Live.Loss != nil {
+		s.live = u.Live
+	}
 	g.Memory = w.file.Pulse.Memory()
 	if len(u.Lines) > 0 {
 		s.line = u.Status

@@ -40,6 +40,7 @@ type seat struct {
 	journal *journal
 	glance  glance
 	glanced time.Time // when it was written
+	live    report.Live
 	report  *report.WatchReport
 	err     error         // why the first look saw nothing
 	changed chan struct{} // closed and made anew at every change

@@ -1,6 +1,7 @@
 // Package page makes what a browser shows: the report of a diagnosis as a page of
-// its own, and the same as an app inside a chat. The pages need no network, and
-// everything that comes from a log is escaped.
+// its own, the same as an app inside a chat, and the live page of all watches. The
+// pages ask nobody but their own server, and everything that comes from a log is
+// escaped.
 package page
 
 import (
@@ -16,11 +17,13 @@ import (
 	"github.com/trainmedic/trainmedic/internal/run"
 )
 
-//go:embed *.html style.css app.js
+//go:embed *.html *.css *.js
 var files embed.FS
 
 // forms are parsed when the first page is written: it takes longer than a short log.
-var forms = sync.OnceValues(func() (*template.Template, error) { return template.ParseFS(files, "*.html") })
+var forms = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("").Funcs(template.FuncMap{"grave": grave}).ParseFS(files, "*.html")
+})
 
 // Write writes a diagnosis as one HTML document without a script; series finds a
 // metric by its name, for the picture.

@@ -166,3 +166,17 @@ func (r *WatchReport) Decide() {
 		r.Decision = NoGo
 	}
 }
+
+// Glimpse is what one watch shows to somebody who looks at all of them.
+type Glimpse struct {
+	ID, Target  string
+	State       TerminalState
+	Line        string // the status line
+	Blind       string // why the first look saw nothing, "" if it saw something
+	Resting     bool   // nobody looks at the run any more, though it goes on
+	Started, At time.Time
+	Live        Live     // of the last look; without a loss where another process looks
+	Events      []Event  // the newest, in order
+	Decision    Decision // at the end
+	Reason      string   // why it ended
+}

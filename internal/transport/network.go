@@ -24,7 +24,14 @@ type Network struct {
 	Tokens  []door.Token // further ones, each of a client
 	Hosts   []string     // names of this server beside localhost
 	Origins []string     // web pages that may call
+	Page    Page         // what a browser is shown, nil for nothing
 	Say     func(line string)
+}
+
+// Page is what a browser is shown at / and /watches; Ask asks it for the token.
+type Page interface {
+	http.Handler
+	Ask(w http.ResponseWriter, wrong bool)
 }
 
 // beat keeps a stream on which nothing happens from being closed on the way.
@@ -93,6 +100,13 @@ func (at *site) open(s *Service, n Network) {
 		mux.Handle("/sse", h)
 		mux.Handle("/message", h)
 		n.Say("SSE on " + base + "/sse")
+	}
+	if n.Page != nil {
+		h := guard().Visits(n.Page, n.Page.Ask)
+		for _, path := range []string{"/{$}", "/watches", "/login"} { // any other is not found: clients look for much
+			mux.Handle(path, h)
+		}
+		n.Say("the watches in a browser on " + base + "/")
 	}
 	if !at.local {
 		n.Say("reachable from other machines, unencrypted: put a proxy with TLS in front")
