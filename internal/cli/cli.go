@@ -72,6 +72,8 @@ func commands() []command {
 		{"approvals", "", "list the actions that wait for you", approvals},
 		{"approve", "ID", "let an action be done", approve},
 		{"deny", "ID", "refuse an action", deny},
+		{"completion", "SHELL", "print the completion script of bash, zsh or fish", completion},
+		{"man", "", "print the manual page", man},
 		{"version", "", "print the version", version},
 	}
 }

@@ -31,6 +31,9 @@ func (f *flags) parse(args []string, out io.Writer, help string) (code int, ok b
 	case err == nil:
 		return 0, true
 	case errors.Is(err, pflag.ErrHelp):
+		if asked, ok := out.(*describing); ok {
+			asked.flags = f
+		}
 		fmt.Fprint(out, help)
 		return exitGo, false
 	}
