@@ -19,7 +19,7 @@ var floors = []struct {
 	may      string // beside the standard library
 	std      bool   // nothing but the standard library and what may names
 }{
-	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect internal/gate/person internal/source internal/door internal/page internal/transport", false},
+	{9, "cmd/*", "tools internal/cli internal/diagnose internal/monitor internal/failure/all internal/source/all internal/gate internal/gate/effect internal/gate/person internal/source internal/door internal/observe internal/page internal/transport", false},
 	{9, "bench/cmd/*", "bench/*", false}, // measures the built program from outside
 	{8, "bench/*", "", false},
 	{9, "test/*", "internal/transport", false}, // programs for tests with foreign clients
@@ -70,6 +70,7 @@ var floors = []struct {
 	{1, "internal/door", "", false},
 	{0, "internal/faulttest", "", true}, // faults for tests
 	{0, "internal/state", "", true},
+	{1, "internal/observe", "", false},
 	{0, "internal/chromium", "", false}, // drives a browser for tests
 	{0, "internal/shell", "", true},
 	{0, "internal/decimal", "", true},

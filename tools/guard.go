@@ -31,6 +31,11 @@ func (s *Server) guard(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 			return next(ctx, req)
 		}
 		began, client := time.Now(), ctx
+		if s.cfg.Observe != nil {
+			var end func(string)
+			ctx, end = s.cfg.Observe(ctx, t.name, traceparent(req))
+			defer func() { end(kindOf(res)) }()
+		}
 		defer func() { s.note(client, t.name, time.Since(began), complaint(res)) }()
 		defer t.answerPanic(&res, &err)
 		if f := t.reject(req); f != nil {
@@ -228,6 +233,28 @@ func complaint(res *mcp.CallToolResult) string {
 		return "an error"
 	}
 	return text.Text
+}
+
+// kindOf is "ok" or the kind of the error of a result.
+func kindOf(res *mcp.CallToolResult) string {
+	text := complaint(res)
+	if text == "" {
+		return "ok"
+	}
+	var e report.ErrorEnvelope
+	if json.Unmarshal([]byte(text), &e) != nil || e.Error.Kind == "" {
+		return string(report.KindInternal)
+	}
+	return string(e.Error.Kind)
+}
+
+// traceparent is the span of the caller, "" where it named none.
+func traceparent(req mcp.CallToolRequest) string {
+	if req.Params.Meta == nil {
+		return ""
+	}
+	s, _ := req.Params.Meta.AdditionalFields["traceparent"].(string)
+	return s
 }
 
 // success carries the same JSON twice: some hosts show their model the one,

@@ -31,6 +31,10 @@ type Config struct {
 	Actions Actions // nil where nothing may be changed
 	Version string
 
+	// Observe notes a call of a tool; end is told "ok" or the kind of the error. It
+	// may be nil.
+	Observe func(ctx context.Context, tool, traceparent string) (noted context.Context, end func(string))
+
 	ApprovalPage string // where a person may decide in a browser, "" for nowhere
 
 	Roots    source.Roots  // where files may be read and written; none means anywhere

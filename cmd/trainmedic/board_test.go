@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -18,6 +19,65 @@ import (
 	"github.com/trainmedic/trainmedic/internal/chromium"
 	"github.com/trainmedic/trainmedic/internal/cli"
 )
+
+// serving starts a server until the test ends; what it returns waits for the line
+// that it says with some words, and gives the rest of the line.
+func serving(t *testing.T, args ...string) func(words string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	in, client := io.Pipe()
+	out, said := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		code := run(ctx, append([]string{"serve"}, args...), cli.Streams{In: in, Out: io.Discard, Err: said})
+		said.Close()
+		ended <- code
+	}()
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		client.Close()
+		stop()
+		if code := <-ended; code != 0 {
+			t.Errorf("the server ended with %d", code)
+		}
+	})
+	var all []string
+	return func(words string) string {
+		t.Helper()
+		for i := 0; ; i++ {
+			if i == len(all) {
+				line, ok := <-lines
+				if !ok {
+					t.Fatalf("it ended without %q: %q", words, all)
+				}
+				all = append(all, line)
+			}
+			if _, rest, ok := strings.Cut(all[i], words); ok {
+				return rest
+			}
+		}
+	}
+}
+
+// TestTheMetricsOfAServer: they are served beside any way to reach it.
+func TestTheMetricsOfAServer(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	res, err := http.Get(serving(t, "--metrics", "0")("metrics on "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(b), "\ntrainmedic_calls_running 0\n") {
+		t.Errorf("%v: %s", err, b)
+	}
+}
 
 // TestTheWatchesOfAServerInABrowser: an agent starts a watch over HTTP; a person
 // shows the token to the page of the same server and sees the run go on.
@@ -42,39 +102,8 @@ func TestTheWatchesOfAServerInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ctx, stop := context.WithCancel(t.Context())
-	out, said := io.Pipe()
-	ended := make(chan int, 1)
-	go func() {
-		code := run(ctx, []string{"serve", "--http", "0", "--token-file", file}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said})
-		said.Close()
-		ended <- code
-	}()
-	page, mcpURL := "", ""
-	lines := make([]byte, 0, 1000)
-	for page == "" || mcpURL == "" {
-		b := make([]byte, 1000)
-		n, err := out.Read(b)
-		if err != nil {
-			t.Fatalf("%v: %s", err, lines)
-		}
-		lines = append(lines, b[:n]...)
-		for line := range strings.Lines(string(lines)) {
-			if _, url, ok := strings.Cut(line, "in a browser on "); ok && strings.HasSuffix(url, "\n") {
-				page = strings.TrimSpace(url)
-			}
-			if _, url, ok := strings.Cut(line, "streamable HTTP on "); ok && strings.HasSuffix(url, "\n") {
-				mcpURL = strings.TrimSpace(url)
-			}
-		}
-	}
-	go io.Copy(io.Discard, out) //nolint:errcheck // the rest of what it says
-	t.Cleanup(func() {
-		stop()
-		if code := <-ended; code != 0 {
-			t.Errorf("the server ended with %d", code)
-		}
-	})
+	said := serving(t, "--http", "0", "--token-file", file)
+	page, mcpURL := said("the watches in a browser on "), said("streamable HTTP on ")
 
 	c, err := client.NewStreamableHttpClient(mcpURL, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + token}))
 	if err != nil {

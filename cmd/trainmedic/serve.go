@@ -63,6 +63,14 @@ func serve(ctx context.Context, of *diagnose.Doctor, o cli.ServeOptions, s cli.S
 		say(err.Error()) // the others are served
 	}
 	cfg.Watches = desk
+	observer, err := observe(ctx, o, desk, say)
+	if err != nil {
+		return err
+	}
+	if observer != nil {
+		cfg.Observe = observer.Call
+		defer closeObserver(ctx, observer, say)
+	}
 	server := tools.New(cfg)
 	if o.HTTP == "" && o.SSE == "" {
 		return server.ServeStdio(ctx, s.In, s.Out, s.Err)

@@ -15,6 +15,7 @@ type ServeOptions struct {
 	Hosts     []string // names by which the server may be called
 	Origins   []string // web pages that may call it
 	Roots     []string // folders, or SCHEME: for all targets of a kind; none means anything
+	Metrics   string   // address of the metrics of the server itself, "" for none
 	Actions   Actions  // what may be done; over HTTP only for who has a token
 }
 
@@ -32,6 +33,8 @@ on a shared one use --token too. Without --allow-actions or --policy nothing is
 changed, and over HTTP nothing for a client without a token. A token file with a
 line NAME TOKEN for each client tells them apart.
 
+Traces go by OTLP over HTTP to where OTEL_EXPORTER_OTLP_ENDPOINT says, if it does.
+
 Flags:
 `
 
@@ -45,6 +48,7 @@ func serve(ctx context.Context, args []string, s Streams, d Deps) int {
 	f.StringSliceVar(&o.Hosts, "allow-host", nil, "`name` by which the server may be called, as behind a proxy")
 	f.StringSliceVar(&o.Origins, "allow-origin", nil, "web page that may call, as https://`host`")
 	f.StringSliceVar(&o.Roots, "root", nil, "read and write only below this `folder`; SCHEME: allows a kind of target, as wandb:")
+	f.StringVar(&o.Metrics, "metrics", "", "serve Prometheus metrics of the server itself on this `address`, at /metrics")
 	a := &o.Actions
 	a.flags(f)
 	f.BoolVar(&a.Elicit, "allow-elicitation", false, "safe actions that ask may be decided in the client's own dialog, which its host can answer by itself")
