@@ -1,6 +1,7 @@
 # make test   the tests, those with real components included
 # make check  what has to pass before a change goes in: form, lint, generated files, make test
 # make update everything that is generated or golden, anew; read the diff
+# make build-all the program for all six platforms, static, into dist/
 # make fuzz   every fuzz target, FUZZTIME=5m each; findings become seeds
 # make soak   whatever is long: tests with TRAINMEDIC_SOAK=1, vuln, reproducible, fuzz
 # make release  the program as it is published: the same bytes wherever it is built
@@ -14,10 +15,19 @@
 cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainmedic
 lint := $(cache)/bin/golangci-lint-v2.15.0
 
-.PHONY: build test check form lint fresh inspector update fuzz soak release reproducible sbom licenses vuln accuracy bench
+platforms := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: build build-all test check form lint fresh inspector update fuzz soak release reproducible sbom licenses vuln accuracy bench
 
 build:
 	go build -o trainmedic ./cmd/trainmedic
+
+build-all:
+	@for p in $(platforms); do \
+		os=$${p%/*}; arch=$${p#*/}; exe=; [ $$os != windows ] || exe=.exe; \
+		echo "$$p"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags='-s -w' -o dist/trainmedic_$${os}_$$arch/trainmedic$$exe ./cmd/trainmedic || exit 1; \
+	done
 
 test:
 	go test -race ./...
@@ -48,7 +58,7 @@ fresh:
 
 update:
 	go test ./schemas -update
-	go test ./internal/failure/all ./internal/report ./internal/logformat ./tools ./references ./bench/cmd/bench ./bench/cmd/corpus -update
+	go test ./internal/failure/all ./internal/report ./internal/logformat ./tools ./references ./packaging ./bench/cmd/bench ./bench/cmd/corpus -update
 
 fuzz:
 	test/fuzz.sh

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -86,8 +85,7 @@ func (k *kit) once(ctx context.Context, c command) (sample, error) {
 	os.Remove(result)                                                                       //nolint:errcheck // it need not be there
 	cmd := exec.CommandContext(ctx, k.measure, append([]string{result, out}, c.args...)...) //nolint:forbidigo // a bench runs programs
 	cmd.Env = append(os.Environ(), c.env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	together(cmd)
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	if err := cmd.Run(); err != nil {
