@@ -39,7 +39,7 @@ test:
 check: form lint fresh test
 
 form:
-	@bad=$$(gofmt -l bench cmd internal tools schemas references test); \
+	@bad=$$(gofmt -l bench cmd internal packaging tools schemas references test); \
 	if [ -n "$$bad" ]; then echo "gofmt -w these:"; echo "$$bad"; exit 1; fi
 	go vet ./...
 	cd test/gosdk && go vet ./...
