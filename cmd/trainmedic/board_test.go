@@ -125,12 +125,12 @@ func TestTheWatchesOfAServerInABrowser(t *testing.T) {
 	}
 
 	b := chromium.Start(t, chromium.Phone)
-	chromium.Do(t, b, chromedp.Navigate(page))
-	chromium.Do(t, b, chromedp.SendKeys("#token", token+"\r"))
-	chromium.Sees(t, b, `document.body.innerText.includes("20 of 100 steps")`)
+	chromium.Do(b, t, chromedp.Navigate(page))
+	chromium.Do(b, t, chromedp.SendKeys("#token", token+"\r"))
+	chromium.Sees(b, t, `document.body.innerText.includes("20 of 100 steps")`)
 	grow(21, 30, "nan")
-	chromium.Sees(t, b, `document.querySelector("article.bad .open").innerText.includes("nan-inf") && document.body.innerText.includes("30 of 100 steps") && document.title.startsWith("(1)")`)
-	chromium.Shot(t, b, "served")
+	chromium.Sees(b, t, `document.querySelector("article.bad .open").innerText.includes("nan-inf") && document.body.innerText.includes("30 of 100 steps") && document.title.startsWith("(1)")`)
+	chromium.Shot(b, t, "served")
 	if res, err := http.Get(page + "watches"); err != nil || res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("without the cookie: %v, %v", res, err)
 	} else {

@@ -42,12 +42,12 @@ func Start(t *testing.T, window [2]int) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	Do(t, ctx, chromedp.EmulateViewport(int64(window[0]), int64(window[1])))
+	Do(ctx, t, chromedp.EmulateViewport(int64(window[0]), int64(window[1])))
 	return ctx
 }
 
 // Do runs one action of the browser, which has to work.
-func Do[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
+func Do[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, a)
 	if err != nil {
@@ -57,7 +57,7 @@ func Do[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 }
 
 // Sees waits until the page that is there says so; between two pages nothing does.
-func Sees(t *testing.T, ctx context.Context, expression string) {
+func Sees(ctx context.Context, t *testing.T, expression string) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -68,15 +68,15 @@ func Sees(t *testing.T, ctx context.Context, expression string) {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("the page does not come to %s: %s", expression, Do(t, ctx, chromedp.OuterHTML("body")))
+			t.Fatalf("the page does not come to %s: %s", expression, Do(ctx, t, chromedp.OuterHTML("body")))
 		}
 	}
 }
 
 // Scheme sets what the page takes for the user's preference: light or dark.
-func Scheme(t *testing.T, ctx context.Context, scheme string) {
+func Scheme(ctx context.Context, t *testing.T, scheme string) {
 	t.Helper()
-	Do(t, ctx, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+	Do(ctx, t, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 		})
@@ -85,15 +85,15 @@ func Scheme(t *testing.T, ctx context.Context, scheme string) {
 }
 
 // TooWide reports whether the page has to be pushed sideways.
-func TooWide(t *testing.T, ctx context.Context) bool {
+func TooWide(ctx context.Context, t *testing.T) bool {
 	t.Helper()
-	return Do(t, ctx, chromedp.Evaluate[bool]("document.documentElement.scrollWidth > window.innerWidth"))
+	return Do(ctx, t, chromedp.Evaluate[bool]("document.documentElement.scrollWidth > window.innerWidth"))
 }
 
 // Shot keeps a picture where SCREENSHOTS names a folder, to be looked at.
-func Shot(t *testing.T, ctx context.Context, name string) {
+func Shot(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	b := Do(t, ctx, chromedp.FullScreenshot(100))
+	b := Do(ctx, t, chromedp.FullScreenshot(100))
 	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, name+".png"), b, 0o600); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,14 @@ func pages(d *door.Door) http.Handler {
 	})
 }
 
-func visit(h http.Handler, method, path string, form url.Values, edit func(*http.Request)) *http.Response {
+// answer is what a browser gets.
+type answer struct {
+	code    int
+	header  http.Header
+	cookies []*http.Cookie
+}
+
+func visit(h http.Handler, method, path string, form url.Values, edit func(*http.Request)) answer {
 	r := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
 	r.Host = "localhost:8765"
 	if form != nil {
@@ -31,7 +38,7 @@ func visit(h http.Handler, method, path string, form url.Values, edit func(*http
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Result()
+	return answer{w.Code, w.Header(), (&http.Response{Header: w.Header()}).Cookies()}
 }
 
 func TestWhoSeesThePages(t *testing.T) {
@@ -49,8 +56,8 @@ func TestWhoSeesThePages(t *testing.T) {
 		{"from a strange page", door.Door{Local: true}, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if res := visit(pages(&tc.door), http.MethodGet, "/", nil, tc.edit); res.StatusCode != tc.want || res.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
-				t.Errorf("want %d, got %s %v", tc.want, res.Status, res.Header)
+			if res := visit(pages(&tc.door), http.MethodGet, "/", nil, tc.edit); res.code != tc.want || res.header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+				t.Errorf("want %d, got %d %v", tc.want, res.code, res.header)
 			}
 		})
 	}
@@ -59,33 +66,33 @@ func TestWhoSeesThePages(t *testing.T) {
 func TestABrowserShowsTheTokenOnce(t *testing.T) {
 	h := pages(&door.Door{Local: true, Token: token})
 	for name, form := range map[string]url.Values{"a wrong token": {"token": {"tm_wrong"}}, "none": {}, "a huge form": {"token": {strings.Repeat("x", 1<<20)}}} {
-		if res := visit(h, http.MethodPost, "/login", form, nil); res.StatusCode != 401 || len(res.Cookies()) > 0 {
-			t.Errorf("%s: %s %v", name, res.Status, res.Cookies())
+		if res := visit(h, http.MethodPost, "/login", form, nil); res.code != 401 || len(res.cookies) > 0 {
+			t.Errorf("%s: %d %v", name, res.code, res.cookies)
 		}
 	}
-	if res := visit(h, http.MethodPost, "/login", url.Values{"token": {token}}, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }); res.StatusCode != 403 {
-		t.Errorf("from a strange page: %s", res.Status)
+	if res := visit(h, http.MethodPost, "/login", url.Values{"token": {token}}, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }); res.code != 403 {
+		t.Errorf("from a strange page: %d", res.code)
 	}
 	res := visit(h, http.MethodPost, "/login", url.Values{"token": {token}}, func(r *http.Request) { r.Header.Set("Origin", "http://localhost:8765") })
-	if res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
-		t.Fatalf("%s %v", res.Status, res.Cookies())
+	if res.code != http.StatusSeeOther || len(res.cookies) != 1 {
+		t.Fatalf("%d %v", res.code, res.cookies)
 	}
-	c := res.Cookies()[0]
+	c := res.cookies[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || strings.Contains(c.Value, token) {
 		t.Errorf("the cookie: %v", c)
 	}
 	with := func(r *http.Request) { r.AddCookie(c) }
-	if res := visit(h, http.MethodGet, "/", nil, with); res.StatusCode != 200 {
-		t.Errorf("with the cookie: %s", res.Status)
+	if res := visit(h, http.MethodGet, "/", nil, with); res.code != 200 {
+		t.Errorf("with the cookie: %d", res.code)
 	}
-	if res := visit(h, http.MethodGet, "/", nil, func(r *http.Request) { with(r); r.Host = "localhost:8766" }); res.StatusCode != 401 {
-		t.Errorf("the cookie of another port: %s", res.Status)
+	if res := visit(h, http.MethodGet, "/", nil, func(r *http.Request) { with(r); r.Host = "localhost:8766" }); res.code != 401 {
+		t.Errorf("the cookie of another port: %d", res.code)
 	}
-	if res := visit(pages(&door.Door{Local: true, Token: token}), http.MethodGet, "/", nil, with); res.StatusCode != 401 {
-		t.Errorf("the cookie of another server: %s", res.Status)
+	if res := visit(pages(&door.Door{Local: true, Token: token}), http.MethodGet, "/", nil, with); res.code != 401 {
+		t.Errorf("the cookie of another server: %d", res.code)
 	}
 	mcp, _ := newDoor(&door.Door{Local: true, Token: token})
-	if res := visit(mcp, http.MethodPost, "/free", url.Values{}, func(r *http.Request) { with(r); r.Header.Set("Content-Type", "application/json") }); res.StatusCode != 401 {
-		t.Errorf("the cookie at a transport: %s", res.Status)
+	if res := visit(mcp, http.MethodPost, "/free", url.Values{}, func(r *http.Request) { with(r); r.Header.Set("Content-Type", "application/json") }); res.code != 401 {
+		t.Errorf("the cookie at a transport: %d", res.code)
 	}
 }

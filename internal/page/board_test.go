@@ -58,61 +58,61 @@ func TestTheBoardInARealBrowser(t *testing.T) {
 	for name, window := range map[string][2]int{"phone": chromium.Phone, "desk": chromium.Desk} {
 		ctx := chromium.Start(t, window)
 		for _, scheme := range []string{"light", "dark"} {
-			chromium.Scheme(t, ctx, scheme)
-			chromium.Do(t, ctx, chromedp.Navigate(s.URL))
-			chromium.Sees(t, ctx, `document.querySelectorAll("article").length == 6 && document.title.startsWith("(3)")`)
-			chromium.Shot(t, ctx, "board-"+name+"-"+scheme)
-			if chromium.TooWide(t, ctx) {
+			chromium.Scheme(ctx, t, scheme)
+			chromium.Do(ctx, t, chromedp.Navigate(s.URL))
+			chromium.Sees(ctx, t, `document.querySelectorAll("article").length == 6 && document.title.startsWith("(3)")`)
+			chromium.Shot(ctx, t, "board-"+name+"-"+scheme)
+			if chromium.TooWide(ctx, t) {
 				t.Errorf("%s: the board is wider than its window", name)
 			}
 		}
-		if text := chromium.Do(t, ctx, chromedp.Text("main")); !strings.Contains(text, "<script>alert(1)</script>") || !strings.Contains(text, "s ago") {
+		if text := chromium.Do(ctx, t, chromedp.Text("main")); !strings.Contains(text, "<script>alert(1)</script>") || !strings.Contains(text, "s ago") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
 
 	ctx := chromium.Start(t, chromium.Phone)
-	chromium.Do(t, ctx, chromedp.Navigate(s.URL))
-	chromium.Do(t, ctx, chromedp.Click("#w00f1 summary"))
+	chromium.Do(ctx, t, chromedp.Navigate(s.URL))
+	chromium.Do(ctx, t, chromedp.Click("#w00f1 summary"))
 	mu.Lock()
 	all = watched()
 	all[1].State, all[1].Decision, all[1].Reason = report.StateFailed, report.NoGo, "the job ended with exit code 1"
 	mu.Unlock()
-	chromium.Sees(t, ctx, `document.title.startsWith("(4)") && document.body.innerText.includes("exit code 1")`)
-	chromium.Sees(t, ctx, `document.getElementById("w00f1").open`)
-	chromium.Shot(t, ctx, "board-unfolded")
+	chromium.Sees(ctx, t, `document.title.startsWith("(4)") && document.body.innerText.includes("exit code 1")`)
+	chromium.Sees(ctx, t, `document.getElementById("w00f1").open`)
+	chromium.Shot(ctx, t, "board-unfolded")
 	s.CloseClientConnections()
 	s.Listener.Close()
-	chromium.Sees(t, ctx, `document.getElementById("link").innerText.includes("does not answer")`)
+	chromium.Sees(ctx, t, `document.getElementById("link").innerText.includes("does not answer")`)
 }
 
 func TestTheBoardSaysWhenNothingIsNew(t *testing.T) {
 	all := watched()
 	board := &page.Board{Watches: func() []report.Glimpse { return all }}
-	get := func(path, tag string) *http.Response {
+	get := func(path, tag string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("If-None-Match", tag)
 		w := httptest.NewRecorder()
 		board.ServeHTTP(w, r)
-		return w.Result()
+		return w
 	}
 	first := get("/watches", "")
-	tag := first.Header.Get("ETag")
-	if first.StatusCode != 200 || tag == "" {
-		t.Fatal(first.Status)
+	tag := first.Header().Get("ETag")
+	if first.Code != 200 || tag == "" {
+		t.Fatal(first.Code)
 	}
-	if res := get("/watches", tag); res.StatusCode != http.StatusNotModified {
-		t.Errorf("the same again: %s", res.Status)
+	if w := get("/watches", tag); w.Code != http.StatusNotModified {
+		t.Errorf("the same again: %d", w.Code)
 	}
 	all = all[1:]
-	if res := get("/watches", tag); res.StatusCode != 200 {
-		t.Errorf("other watches: %s", res.Status)
+	if w := get("/watches", tag); w.Code != 200 {
+		t.Errorf("other watches: %d", w.Code)
 	}
-	if res := get("/other", ""); res.StatusCode != 404 {
-		t.Errorf("another path: %s", res.Status)
+	if w := get("/other", ""); w.Code != 404 {
+		t.Errorf("another path: %d", w.Code)
 	}
-	if res := get("/", ""); !strings.Contains(res.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-		t.Errorf("the policy: %v", res.Header)
+	if w := get("/", ""); !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("the policy: %v", w.Header())
 	}
 }
 
@@ -122,8 +122,8 @@ func TestTheFormForTheToken(t *testing.T) {
 	}))
 	defer s.Close()
 	ctx := chromium.Start(t, chromium.Phone)
-	chromium.Do(t, ctx, chromedp.Navigate(s.URL))
-	chromium.Do(t, ctx, chromedp.SendKeys("#token", "not the token\r"))
-	chromium.Sees(t, ctx, `document.querySelector("[role=alert]")`)
-	chromium.Shot(t, ctx, "login")
+	chromium.Do(ctx, t, chromedp.Navigate(s.URL))
+	chromium.Do(ctx, t, chromedp.SendKeys("#token", "not the token\r"))
+	chromium.Sees(ctx, t, `document.querySelector("[role=alert]")`)
+	chromium.Shot(ctx, t, "login")
 }

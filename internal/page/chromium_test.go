@@ -65,13 +65,13 @@ func TestTheReportInARealBrowser(t *testing.T) {
 	for name, window := range map[string][2]int{"phone": chromium.Phone, "desk": chromium.Desk} {
 		ctx := chromium.Start(t, window)
 		for scheme, want := range map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(17, 22, 28)"} {
-			chromium.Scheme(t, ctx, scheme)
-			chromium.Do(t, ctx, chromedp.Navigate(s.URL))
-			chromium.Shot(t, ctx, "report-"+name+"-"+scheme)
-			if got := chromium.Do(t, ctx, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`)); got != want {
+			chromium.Scheme(ctx, t, scheme)
+			chromium.Do(ctx, t, chromedp.Navigate(s.URL))
+			chromium.Shot(ctx, t, "report-"+name+"-"+scheme)
+			if got := chromium.Do(ctx, t, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`)); got != want {
 				t.Errorf("%s, %s: the page is %s", name, scheme, got)
 			}
-			if chromium.TooWide(t, ctx) {
+			if chromium.TooWide(ctx, t) {
 				t.Errorf("%s: the page is wider than its window", name)
 			}
 		}
@@ -129,10 +129,10 @@ func TestTheAppInsideAHost(t *testing.T) {
 				fmt.Fprintf(w, hostPage, b)
 			}))
 			defer s.Close()
-			chromium.Do(t, ctx, chromedp.Navigate(s.URL))
-			chromium.Sees(t, ctx, `seen.includes("answer 7")`)
-			chromium.Shot(t, ctx, "app-"+name)
-			if h := chromium.Do(t, ctx, chromedp.Evaluate[int](`parseInt(app.style.height)`)); h < 300 {
+			chromium.Do(ctx, t, chromedp.Navigate(s.URL))
+			chromium.Sees(ctx, t, `seen.includes("answer 7")`)
+			chromium.Shot(ctx, t, "app-"+name)
+			if h := chromium.Do(ctx, t, chromedp.Evaluate[int](`parseInt(app.style.height)`)); h < 300 {
 				t.Errorf("the app says that it is %d pixels high", h)
 			}
 		})

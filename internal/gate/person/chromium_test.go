@@ -28,16 +28,16 @@ func TestThePageInARealBrowser(t *testing.T) {
 	t.Cleanup(func() { stop(); <-done })
 	url := "http://" + l.Addr().String() + "/"
 
-	chromium.Do(t, ctx, chromedp.Navigate(url))
-	chromium.Shot(t, ctx, "1-passphrase")
-	chromium.Do(t, ctx, chromedp.SendKeys("#p", "not the passphrase\r"))
-	chromium.Sees(t, ctx, `document.querySelector(".said")`)
-	wrong := chromium.Do(t, ctx, chromedp.Text(".said"))
-	chromium.Do(t, ctx, chromedp.SendKeys("#p", passphrase+"\r"))
-	chromium.Sees(t, ctx, `document.querySelector("article")`)
-	plan := chromium.Do(t, ctx, chromedp.Text("article"))
-	chromium.Shot(t, ctx, "2-waiting")
-	wide := chromium.TooWide(t, ctx)
+	chromium.Do(ctx, t, chromedp.Navigate(url))
+	chromium.Shot(ctx, t, "1-passphrase")
+	chromium.Do(ctx, t, chromedp.SendKeys("#p", "not the passphrase\r"))
+	chromium.Sees(ctx, t, `document.querySelector(".said")`)
+	wrong := chromium.Do(ctx, t, chromedp.Text(".said"))
+	chromium.Do(ctx, t, chromedp.SendKeys("#p", passphrase+"\r"))
+	chromium.Sees(ctx, t, `document.querySelector("article")`)
+	plan := chromium.Do(ctx, t, chromedp.Text("article"))
+	chromium.Shot(ctx, t, "2-waiting")
+	wide := chromium.TooWide(ctx, t)
 	for _, want := range []string{"end process 12:", "python <script>alert(1)</script>", r.Short(), "agent (its own word)"} {
 		if !strings.Contains(plan, want) {
 			t.Errorf("the page does not show %q: %s", want, plan)
@@ -48,7 +48,7 @@ func TestThePageInARealBrowser(t *testing.T) {
 	}
 
 	// another site posts into the page that is open
-	key := chromium.Do(t, ctx, chromedp.Evaluate[string](`document.querySelector("input[name=key]").value`))
+	key := chromium.Do(ctx, t, chromedp.Evaluate[string](`document.querySelector("input[name=key]").value`))
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte(`<form id="f" method="post" action="` + url + `"><input name="key" value="` + key + `"><input name="id" value="` + r.ID + `"><input name="digest" value="` + r.Digest + `"><input name="decision" value="approve"></form><script>document.getElementById("f").submit()</script>`))
@@ -56,17 +56,17 @@ func TestThePageInARealBrowser(t *testing.T) {
 	defer evil.Close()
 	other, cancel := chromedp.NewContext(ctx)
 	defer cancel()
-	chromium.Do(t, other, chromedp.Navigate(evil.URL))
-	chromium.Sees(t, other, `location.href == "`+url+`"`)
-	blocked := chromium.Do(t, other, chromedp.Text("body"))
+	chromium.Do(other, t, chromedp.Navigate(evil.URL))
+	chromium.Sees(other, t, `location.href == "`+url+`"`)
+	blocked := chromium.Do(other, t, chromedp.Text("body"))
 	if s := state(t, g, r.ID); s != gate.Pending || !strings.Contains(blocked, "cross-origin") {
 		t.Errorf("another site's post: %s, %q", s, blocked)
 	}
 
-	chromium.Do(t, ctx, chromedp.Click("button.yes"))
-	chromium.Sees(t, ctx, `document.querySelector(".said")`)
-	after := chromium.Do(t, ctx, chromedp.Text(".said"))
-	chromium.Shot(t, ctx, "3-approved")
+	chromium.Do(ctx, t, chromedp.Click("button.yes"))
+	chromium.Sees(ctx, t, `document.querySelector(".said")`)
+	after := chromium.Do(ctx, t, chromedp.Text(".said"))
+	chromium.Shot(ctx, t, "3-approved")
 	if s := state(t, g, r.ID); s != gate.Approved || !strings.Contains(after, "Approved "+r.ID) {
 		t.Errorf("%s, %q", s, after)
 	}
