@@ -38,7 +38,7 @@ func TestARealClusterIsActedUpon(t *testing.T) {
 			if text := strings.Join(r.Does, "\n"); !strings.Contains(text, "scontrol requeue "+id) || !strings.Contains(text, "now RUNNING") {
 				t.Error(text)
 			}
-			now(t, id) // a requeued job waits two minutes; a person would, too
+			soon(t, id) // a requeued job waits two minutes; a person would, too
 			says("attempt 1")
 			r, _ = tc.b.done(gate.Proposal{Target: tc.at + id, Action: gate.CancelSLURM}, gate.Ask)
 			if r.State != gate.Done || !strings.Contains(r.Outcome, "scancel "+id) {
@@ -63,11 +63,12 @@ func jobState(id string) string {
 	return ""
 }
 
-// now has a requeued job begin at once.
-func now(t *testing.T, id string) {
+// soon has a requeued job begin in some seconds: slurmd launches none that was
+// killed in the same second.
+func soon(t *testing.T, id string) {
 	t.Helper()
 	eventually(t, func() bool {
-		return jobState(id) == "PENDING" && exec.Command("scontrol", "update", "JobId="+id, "StartTime=now").Run() == nil || jobState(id) == "RUNNING"
+		return jobState(id) == "PENDING" && exec.Command("scontrol", "update", "JobId="+id, "StartTime=now+3").Run() == nil
 	})
 }
 
