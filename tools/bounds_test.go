@@ -3,6 +3,7 @@ package tools_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,9 +88,7 @@ func TestNothingIsTooMuch(t *testing.T) {
 				case "extract_metrics":
 					more["points"] = 4096
 				}
-				for k, v := range args {
-					more[k] = v
-				}
+				maps.Copy(more, args)
 				r := c.call(tool, more)
 				if r.IsError {
 					t.Fatal(r.Content[0].Text)

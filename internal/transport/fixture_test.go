@@ -25,20 +25,11 @@ type calls struct {
 	way   *transport.Service
 	began chan struct{} // of wait and hang
 	ended chan error    // of hang
-
-	mu   sync.Mutex
-	gone int // sessions that the library has dropped
 }
 
 func newCalls() *calls {
 	c := &calls{began: make(chan struct{}, 1000), ended: make(chan error, 1000)}
-	hooks := &server.Hooks{}
-	hooks.AddOnUnregisterSession(func(context.Context, server.ClientSession) {
-		c.mu.Lock()
-		c.gone++
-		c.mu.Unlock()
-	})
-	m := server.NewMCPServer("test", "1", server.WithToolCapabilities(false), server.WithLogging(), server.WithHooks(hooks))
+	m := server.NewMCPServer("test", "1", server.WithToolCapabilities(false), server.WithLogging())
 	c.way = transport.New(m)
 	for name, f := range map[string]func(ctx context.Context, req mcp.CallToolRequest) string{
 		"echo": func(_ context.Context, req mcp.CallToolRequest) string { return req.GetString("text", "") },
@@ -79,13 +70,6 @@ func newCalls() *calls {
 		})
 	}
 	return c
-}
-
-// dropped is how many sessions the library has let go.
-func (c *calls) dropped() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.gone
 }
 
 // site is a server that listens, with both HTTP transports on ports of their own.
@@ -230,7 +214,7 @@ func listen(t *testing.T, method, url, body string, edit ...func(*http.Request))
 	for _, e := range edit {
 		e(r)
 	}
-	a, err := http.DefaultClient.Do(r)
+	a, err := http.DefaultClient.Do(r) //nolint:bodyclose // the goroutine below does
 	if err != nil || a.StatusCode != 200 {
 		t.Fatalf("no stream: %v, %v", a, err)
 	}
@@ -245,8 +229,8 @@ func listen(t *testing.T, method, url, body string, edit ...func(*http.Request))
 			}
 		}
 	}()
-	if strings.HasSuffix(url, "/sse") {
-		l.post = strings.TrimSuffix(url, "/sse") + l.next(t)
+	if base, ok := strings.CutSuffix(url, "/sse"); ok {
+		l.post = base + l.next(t)
 	}
 	return l
 }

@@ -30,7 +30,7 @@ func titled(value, title string) object { return object{"const": value, "title":
 func questions(m *server.MCPServer) {
 	m.AddTool(mcp.NewTool("test_sampling", mcp.WithDescription("Asks the client's model."), mcp.WithString("prompt", mcp.Required())),
 		func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			r, err := m.RequestSampling(ctx, mcp.CreateMessageRequest{CreateMessageParams: message(req.GetString("prompt", ""), 100)})
+			r, err := m.RequestSampling(ctx, mcp.CreateMessageRequest{CreateMessageParams: message(req.GetString("prompt", ""), 100)}) //nolint:staticcheck // the older era has it
 			if err != nil {
 				return mcp.NewToolResultError(err.Error()), nil
 			}
