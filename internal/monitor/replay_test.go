@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -95,6 +96,7 @@ type stage struct {
 	plays []*play
 	first run.Observation // without logs
 	last  []run.Stream    // exports
+	told  []run.Fact      // what they say
 	given map[string]int
 	looks int
 }
@@ -124,6 +126,7 @@ func (s *stage) Observe(ctx context.Context, _ run.Cursor) (run.Observation, err
 	}
 	if s.over() {
 		o.Streams, s.last = append(o.Streams, s.last...), nil
+		o.Facts, s.told = append(o.Facts, s.told...), nil
 	}
 	return o, ctx.Err()
 }
@@ -156,9 +159,11 @@ func stageOf(t *testing.T, target string, looks int, interval time.Duration) *st
 		t.Fatal(err)
 	}
 	s := &stage{first: o}
+	exports := map[string]bool{}
 	for _, st := range o.Streams {
 		if st.Kind != "log" {
 			s.last = append(s.last, st)
+			exports[st.Name] = st.Kind != "config"
 			continue
 		}
 		r, err := st.Open(t.Context())
@@ -171,6 +176,12 @@ func stageOf(t *testing.T, target string, looks int, interval time.Duration) *st
 			s.plays = append(s.plays, record(st, text, time.Duration(looks)*interval))
 		}
 	}
+	s.first.Facts = slices.DeleteFunc(slices.Clone(o.Facts), func(f run.Fact) bool {
+		if exports[f.From.File] {
+			s.told = append(s.told, f)
+		}
+		return exports[f.From.File]
+	})
 	if len(s.plays) == 0 {
 		return nil
 	}
