@@ -107,11 +107,22 @@ func (c *curves) drawLine(dc draw.Canvas, l Line, bold, thinner hue, toX, toY fu
 			}
 		}
 		if len(at) > 1 {
-			dc.StrokeLines(raw, at)
+			stroke(dc, raw, at)
 		}
 		if clean != nil {
-			dc.StrokeLines(line(bold, 1.4), points(clean))
+			stroke(dc, line(bold, 1.4), points(clean))
 		}
+	}
+}
+
+// stroke draws a line in parts: the library searches all of a path for each place
+// that it crosses, which takes seconds for a noisy one.
+func stroke(dc draw.Canvas, style draw.LineStyle, at []vg.Point) {
+	const part = 24
+	for len(at) > 1 {
+		n := min(part, len(at))
+		dc.StrokeLines(style, at[:n])
+		at = at[n-1:]
 	}
 }
 

@@ -41,7 +41,7 @@ func (p Picture) png(dpi int) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	e := png.Encoder{CompressionLevel: png.BestCompression}
+	e := png.Encoder{CompressionLevel: png.DefaultCompression}
 	if err := e.Encode(&b, reduce(c.Image())); err != nil {
 		return nil, err
 	}
