@@ -24,7 +24,7 @@ install() {
 	echo "$*" >"$dir/versions"
 }
 
-install "$cache/trackers" python3 --clear mlflow==3.17.2 Flask-WTF==1.3.0 "$tensorboard" tensorboardX==2.6.5
+install "$cache/trackers" python3 --clear mlflow==3.17.2 Flask-WTF==1.3.0 "$tensorboard" tensorboardX==2.6.5 wandb==0.31.0
 if /usr/bin/python3 -c 'import torch' 2>/dev/null; then
 	install "$cache/trackers-torch" /usr/bin/python3 --system-site-packages "$tensorboard"
 fi

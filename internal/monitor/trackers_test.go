@@ -110,6 +110,7 @@ func TestTrackers(t *testing.T) {
 func trackersAgree(t *testing.T, python, server, base string) {
 	dir := t.TempDir()
 	trackers, targets := stores(dir, server, base, "agree")
+	trackers, targets = append(trackers, "wandb=agree"), append(targets, "wandb:"+dir+"/wandb/latest-run")
 	if out, err := writer(python, dir, 300, 121, trackers...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

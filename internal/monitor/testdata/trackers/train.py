@@ -5,7 +5,7 @@ tracker holds the same.
   python train.py DIR STEPS NAN TRACKER…
 
 TRACKER is tensorboardX, tensorboard (what torch.utils.tensorboard writes with),
-tensors (TensorFlow 2's form), or mlflow=URI#NAME with a name for the run. With PACE in the environment a step
+tensors (TensorFlow 2's form), mlflow=URI#NAME or wandb=NAME with a name for the run. With PACE in the environment a step
 takes so many seconds; when three values of NaN are written, DIR/nan is made, and
 the run waits until DIR/seen is there.
 """
@@ -98,7 +98,26 @@ class MLflow:
         self.client.set_terminated(self.id)
 
 
-makers = {"tensorboardX": TensorboardX, "tensorboard": Tensorboard, "tensors": Tensors, "mlflow": MLflow}
+class WandB:
+    def __init__(self, name):
+        import wandb
+
+        settings = wandb.Settings(console="off", x_disable_stats=True, x_disable_meta=True, silent=True)
+        self.run = wandb.init(project="trackers", name=name, mode="offline", dir=out, config={"optim/lr": 0.5}, settings=settings)
+
+    def log(self, step, values):
+        self.run.log(values, step=step)
+
+    def flush(self):
+        pass
+
+    settle = flush
+
+    def close(self):
+        self.run.finish()
+
+
+makers = {"wandb": WandB, "tensorboardX": TensorboardX, "tensorboard": Tensorboard, "tensors": Tensors, "mlflow": MLflow}
 trackers = []
 for t in sys.argv[4:]:
     name, _, uri = t.partition("=")
