@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,6 +20,13 @@ func TestTheEndComesWithAnAnswer(t *testing.T) {
 	me, l := session(t, s), older(t, s)
 	listen(t, http.MethodGet, s.http, "", me)
 	listen(t, http.MethodGet, s.sse, "")
+	for range 10 { // clients open connections ahead of their requests
+		c, err := net.Dial("tcp", strings.Split(s.http, "/")[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
 	over := make(chan reply, 1)
 	go func() {
 		a, _ := ask(t.Context(), http.MethodPost, s.http, call(2, "wait"), me)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/trainmedic/trainmedic/internal/door"
@@ -77,6 +78,7 @@ type site struct {
 	http, sse bool
 
 	server     *http.Server
+	silent     sync.Map    // of net.Conn on which no request has come yet
 	streamable *streamable // nil when it is not served here
 	events     *events     // nil when it is not served here
 }
@@ -112,6 +114,19 @@ func (at *site) open(s *Service, n Network) {
 		n.Say("reachable from other machines, unencrypted: put a proxy with TLS in front")
 	}
 	at.server = door.Server(mux)
+	at.server.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			at.silent.Store(c, nil)
+		} else {
+			at.silent.Delete(c)
+		}
+	}
+	at.server.RegisterOnShutdown(func() {
+		at.silent.Range(func(c, _ any) bool {
+			_ = c.(net.Conn).Close() // nobody has asked anything on it
+			return true
+		})
+	})
 	at.server.ErrorLog = log.New(said(n.Say), "", 0)
 }
 
@@ -140,7 +155,8 @@ func (s *Service) serve(ctx context.Context, all []*site) error {
 	return err
 }
 
-// close lets calls end with their answers; streams that only listen end at once.
+// close lets calls end with their answers; streams that only listen end at once,
+// and so do silent connections.
 func (at *site) close(ctx context.Context) error {
 	if at.events != nil {
 		go at.events.close(ctx)
