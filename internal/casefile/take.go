@@ -118,7 +118,7 @@ func (rd *reading) open(l *lineAt, before *Traceback, at int) *Traceback {
 		}
 		if t.depth = before.depth + 1; t.Earlier == before && t.depth > maxChain && before.Earlier != nil {
 			t.Earlier, t.depth = before.Earlier, before.depth // those in the middle say least
-			t.Earlier.Later, before.Later = t, &Traceback{} // it has a later one, which it does not keep
+			t.Earlier.Later, before.Later = t, &Traceback{}   // it has a later one, which it does not keep
 		}
 	}
 	rd.s.tracer.set(l.rank, t)
