@@ -189,7 +189,9 @@ func (r torchRun) check(t *testing.T, d *report.Diagnosis) {
 	if r.status != "" && d.RunStatus != r.status {
 		t.Errorf("run_status: want %s, got %s", r.status, d.RunStatus)
 	}
-	if got := or(d.FailingRank, -1); got != r.rank {
+	// In one log of two ranks the launcher sometimes names them both, sometimes, when
+	// it was quick to end the other, only the one that failed.
+	if got := or(d.FailingRank, -1); got != r.rank && !(r.how == mixed && r.rank < 0 && got == last) {
 		t.Errorf("failing_rank: want %d, got %d", r.rank, got)
 	}
 	if got := or(d.LastProgress.Step, 0); got != r.step {
