@@ -32,6 +32,7 @@ build-all:
 test:
 	go test -race ./...
 	go test ./internal/monitor -run 'HealthyRuns|ADayLeaks' # all of them: the race detector sees a few
+	go test ./test/hostile
 	test/inspector.sh
 	test/conformance.sh
 	test/sdk.sh

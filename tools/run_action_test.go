@@ -85,13 +85,16 @@ func TestAnEndingServerAnswersThoseWhoWaitForADecision(t *testing.T) {
 	}
 	defer g.Close()
 	waits := make(chan string, 10)
-	n := listen(t, newServer(t, tools.Config{Actions: awaited{g, waits}}), transport.Network{})
-	c := connect(t, n, "http", nil)
+	n := listen(t, newServer(t, tools.Config{Actions: awaited{g, waits}}), transport.Network{Token: "tm_known"})
+	c := connect(t, n, "http", map[string]string{"Authorization": "Bearer tm_known"})
 	r, err := c.CallTool(t.Context(), request("run_action", map[string]any{"target": "pid:7", "operation": "terminate"}))
 	if err != nil || r.IsError {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	id := r.StructuredContent.(map[string]any)["approval_id"]
+	id, ok := r.StructuredContent.(map[string]any)["approval_id"].(string)
+	if !ok || id == "" {
+		t.Fatalf("no plan: %+v", r.StructuredContent)
+	}
 	answer := make(chan *mcp.CallToolResult, 1)
 	go func() {
 		r, err := c.CallTool(t.Context(), request("await_approval", map[string]any{"approval_id": id, "wait_seconds": 50}))

@@ -75,6 +75,10 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if slowly {
+		fmt.Println("the program is built without the race detector in any case: make test runs this suite without it")
+		os.Exit(0)
+	}
 	code := m.Run()
 	if path, err := program(); err == nil && !testing.Short() {
 		_ = os.RemoveAll(filepath.Dir(path))
