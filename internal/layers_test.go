@@ -57,7 +57,7 @@ var floors = []struct {
 	{3, "internal/casefile", "internal/run internal/scan internal/logformat internal/report internal/redact", false},
 	{2, "internal/host", "internal/gpu internal/kernel internal/shell internal/run", false},
 	{2, "internal/tail", "internal/run internal/report", false},
-	{2, "internal/logformat", "internal/run internal/report", false},
+	{2, "internal/logformat", "internal/decimal internal/run internal/report", false},
 	{2, "internal/source", "internal/shell internal/run internal/report", false},
 	{3, "internal/gate", "internal/run internal/report internal/source internal/redact internal/state", false},
 	{2, "internal/checkpoint", "internal/run internal/report", false},

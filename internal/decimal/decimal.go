@@ -50,7 +50,7 @@ func plain(b []byte) (float64, bool) {
 		}
 		exp += e
 	}
-	v, ok := scale(mant, exp)
+	v, ok := Scale(mant, exp)
 	if negative {
 		v = -v
 	}
@@ -94,8 +94,9 @@ func exponent(b []byte) (e int, ok bool) {
 	return sign * int(n), len(rest) == 0 && (len(b) == 1 || len(b) == 2)
 }
 
-// tens are the powers of ten that a float64 holds exactly.
-var tens = [...]float64{
+// Tens are the powers of ten that a float64 holds exactly; a mantissa below 2^53
+// times or by one of them is rounded once.
+var Tens = [...]float64{
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
@@ -108,13 +109,14 @@ var fives = [...]uint64{
 	476837158203125, 2384185791015625, 11920928955078125, 59604644775390625, 298023223876953125, 1490116119384765625, 7450580596923828125,
 }
 
-// scale is mant times the exp-th power of ten, rounded once.
-func scale(mant uint64, exp int) (float64, bool) {
+// Scale is mant times the exp-th power of ten, rounded once as strconv rounds; false
+// where that takes more than a division.
+func Scale(mant uint64, exp int) (float64, bool) {
 	switch {
-	case mant < exact && exp <= 0 && -exp < len(tens):
-		return float64(mant) / tens[-exp], true
-	case mant < exact && exp > 0 && exp < len(tens):
-		return float64(mant) * tens[exp], true
+	case mant < exact && exp <= 0 && -exp < len(Tens):
+		return float64(mant) / Tens[-exp], true
+	case mant < exact && exp > 0 && exp < len(Tens):
+		return float64(mant) * Tens[exp], true
 	case exp >= 0 || -exp >= len(fives):
 		return 0, false
 	}

@@ -3,6 +3,8 @@ package logformat
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/trainmedic/trainmedic/internal/decimal"
 )
 
 // fieldKind is what a field of a form holds.
@@ -102,7 +104,7 @@ func (d *field) number(b []byte, at int) (float64, int) {
 	}
 	v := float64(eightDigits(x, n+exp))
 	if exp > 0 {
-		v /= pow10[exp]
+		v /= decimal.Tens[exp]
 	}
 	return d.signed(v), at + end
 }
@@ -147,16 +149,12 @@ func (d *field) wide(b []byte, at int) (float64, int) {
 	if !d.used {
 		return 0, at
 	}
-	if n > 19 || mant > 1<<53 || exp < -22 || exp > 22 {
-		v, _ := number(b[start:at])
-		return d.signed(v), at
+	if n <= 19 { // mant holds them all
+		if v, ok := decimal.Scale(mant, exp); ok {
+			return d.signed(v), at
+		}
 	}
-	v := float64(mant)
-	if exp < 0 {
-		v /= pow10[-exp]
-	} else {
-		v *= pow10[exp]
-	}
+	v, _ := number(b[start:at])
 	return d.signed(v), at
 }
 

@@ -3,6 +3,8 @@ package logformat
 import (
 	"math"
 	"strconv"
+
+	"github.com/trainmedic/trainmedic/internal/decimal"
 )
 
 // number reads the number at the start of b and says how many bytes it takes, 0
@@ -55,26 +57,17 @@ func finite(b []byte, start int) (float64, int) {
 	e, n := exponent(b[i:])
 	i += n
 	exp += e
-	if digits > 15 || exp < -22 || exp > 22 {
-		return slow(b[:i], commas), i
+	v, ok := 0.0, false
+	if digits <= 19 { // mant holds them all
+		v, ok = decimal.Scale(mant, exp)
 	}
-	v := float64(mant)
-	if exp < 0 {
-		v /= pow10[-exp]
-	} else {
-		v *= pow10[exp]
+	if !ok {
+		return slow(b[:i], commas), i
 	}
 	if b[0] == '-' {
 		v = -v
 	}
 	return v, i
-}
-
-// pow10 are the powers of ten that a float64 holds exactly; a mantissa of up to
-// fifteen digits times or by one of them is rounded once, as strconv does.
-var pow10 = [...]float64{
-	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
 // group reports whether the comma at i separates thousands.

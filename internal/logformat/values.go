@@ -59,8 +59,8 @@ var lastWords = map[string]bool{"loss": true, "norm": true, "grad": true, "accur
 // unitRate is the rate whose unit follows the number: "239.65 samples/sec". A
 // named number has a name before it, which may be a rate itself.
 func unitRate(b []byte, p *pair, named bool) string {
-	if named && p.sep == ' ' && canonical(p.key) != "" || p.end >= len(b) || b[p.end] != ' ' || p.unit && b[p.end-1] == 's' {
-		return "" // "data_time 0.006s img/s 2505": it has its unit
+	if named && p.sep == ' ' && canonical(p.key) != "" || p.end >= len(b) || b[p.end] != ' ' || ownUnit(b, p) {
+		return ""
 	}
 	w := b[p.end+1:]
 	i := 0
@@ -74,6 +74,12 @@ func unitRate(b []byte, p *pair, named bool) string {
 		return n
 	}
 	return ""
+}
+
+// ownUnit reports whether a unit stands at the number itself, "0.006s", "21GB"; "1.2k"
+// has none.
+func ownUnit(b []byte, p *pair) bool {
+	return p.unit && (isAlpha(b[p.end-2]) || suffix(b[p.end-1:]) == 0)
 }
 
 // quotedBefore is the metric of Lightning's "'val_loss' reached 0.5".
