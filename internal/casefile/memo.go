@@ -81,10 +81,9 @@ func (m *memo) match(s *Sign, line []byte, order int) ([]int, bool) {
 
 func (k *signMemo) verdict(s *Sign, line, folded []byte) verdict {
 	v := verdict{literal: containsAny(line, k.plain)}
-	switch {
-	case k.digits == nil:
+	if k.digits == nil {
 		v.loc = s.Regexp.Regexp().FindSubmatchIndex(line)
-	default:
+	} else {
 		v.maybe = k.wide.Match(folded)
 	}
 	return v

@@ -29,7 +29,7 @@ func nothingToLearn(f *casefile.File) []failure.Sighting {
 			continue
 		}
 		e := casefile.Event{Ref: s.First.Ref, Rank: run.NoRank, Text: f.TextAt(s.First.Ref)}
-		return unused(&e, 0.74, "labels-alike", fmt.Sprintf("%s is %g from the first reading on, at a loss of %.3g that then went to %.2g: there was nothing to tell apart.", s.Name, s.Last.Value, loss.First.Value, loss.Last.Value), loss.Last.Ref)
+		return unused(&e, 0.74, "labels-alike", fmt.Sprintf("%s is %g from the first reading on, at a loss of %.3g that then went to %.2g: there was nothing to tell apart.", run.Name(s.Name), s.Last.Value, loss.First.Value, loss.Last.Value), loss.Last.Ref)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func sameScore(f *casefile.File) []failure.Sighting {
 			continue
 		}
 		if s.Count >= longTold && s.Last.Value == 0.5 && strings.HasSuffix(strings.ToLower(s.Name), "auc") {
-			return found(f, s.Last, 0.7, "collapsed", report.Degraded, fmt.Sprintf("%s is exactly one half in all of %d readings: the model says the same of every sample.", s.Name, s.Count), s.First.Ref)
+			return found(f, s.Last, 0.7, "collapsed", report.Degraded, fmt.Sprintf("%s is exactly one half in all of %d readings: the model says the same of every sample.", run.Name(s.Name), s.Count), s.First.Ref)
 		}
 		if !loss.Finite() || loss.Count < s.Count {
 			continue

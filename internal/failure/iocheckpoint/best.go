@@ -43,7 +43,7 @@ func bestModelLost(f *casefile.File) []failure.Sighting {
 	return []failure.Sighting{{
 		Type: report.AnomalyCheckpointFailure, Severity: report.High, Role: report.RoleCause, Weight: 0.8, Cause: "checkpoint-path-missing", Rank: e.Rank, Step: -1,
 		Ref: e.Ref, Text: e.Text, Also: []run.Ref{loading[len(loading)-1].Ref, last.Last.Ref}, Status: report.Degraded,
-		Says: fmt.Sprintf("The best checkpoint (%s %.4g) was gone when it was to be loaded; the run kept its last weights instead (%.4g).", last.Name, best, last.Last.Value),
+		Says: fmt.Sprintf("The best checkpoint (%s %.4g) was gone when it was to be loaded; the run kept its last weights instead (%.4g).", run.Name(last.Name), best, last.Last.Value),
 	}}
 }
 
