@@ -20,17 +20,20 @@ func Others(tracker, read string, names []string, ask string) run.Gap {
 	if len(names) >= MaxOthers {
 		count = fmt.Sprintf("%d or more", MaxOthers)
 	}
-	listed := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	var listed []string
+	for _, n := range names[:min(len(names), mostNamed)] {
+		listed = append(listed, run.Name(n))
+	}
 	if rest > 0 {
-		listed += ", …"
+		listed = append(listed, "…")
 	}
 	noun := "runs"
 	if len(names) == 1 {
 		noun = "run"
 	}
 	return run.Gap{
-		What: fmt.Sprintf("%s more %s %s: %s", count, tracker, noun, listed),
-		Why:  "only the newest one was read: " + read,
+		What: fmt.Sprintf("%s more %s %s: %s", count, tracker, noun, strings.Join(listed, ", ")),
+		Why:  "only the newest one was read: " + run.Name(read),
 		Ask:  "if another one is meant, point at it: " + ask,
 	}
 }

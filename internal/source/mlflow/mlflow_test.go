@@ -78,7 +78,7 @@ func put(t *testing.T, root, name, text string) {
 func othersAre(t *testing.T, obs run.Observation, target string) {
 	t.Helper()
 	want := []run.Gap{{
-		What: "1 more MLflow run: old (" + oldRun + ")", Why: "only the newest one was read: new (" + newRun + ")", Ask: "if another one is meant, point at it: --mlflow " + target,
+		What: "1 more MLflow run: “old (" + oldRun + ")”", Why: "only the newest one was read: “new (" + newRun + ")”", Ask: "if another one is meant, point at it: --mlflow " + target,
 	}}
 	if diff := cmp.Diff(want, obs.Gaps); diff != "" {
 		t.Error(diff)

@@ -34,7 +34,7 @@ func Look(ctx context.Context, files []File, watch bool, since run.Cursor, obs *
 		return nil
 	}
 	if len(others) > 0 {
-		obs.Gaps = append(obs.Gaps, source.Others("TensorBoard", base, others, "--tensorboard DIR/"+others[0]))
+		obs.Gaps = append(obs.Gaps, source.Others("TensorBoard", base, others, "--tensorboard DIR/"+run.Name(others[0])))
 	}
 	key := "tfevents.run"
 	if obs.Next[key] = base; since[key] != base || since == nil {
